@@ -34,7 +34,7 @@ function read_rights(    i, text)
     } else if ($1 == "key" && NF == 3) {
         keys_said[$2] = keys_said[$2] " " $3
     } else if ($1 == "channel" && $2 == "cluster" && NF == 3) {
-        cluster_channels[++cluster_channel_count] = $3
+        cluster_forms[++cluster_form_count] = $3
     } else if ($1 == "channel" && $2 == "client") {
         for (i = 4; i <= NF; i++)
             inbox[$i] = $3
@@ -70,7 +70,9 @@ function read_rights(    i, text)
 function read_table(    parts)
 {
     split(FILENAME, parts, "/")
-    if ($1 == "script")
+    if ($1 == "form" && NF == 3)
+        form_text[$2] = $3
+    else if ($1 == "script")
         script = "lk__" parts[2] "_" $2
     else if ($1 == "end")
         script = ""
@@ -256,6 +258,32 @@ function form_add(kind, form,    own)
     }
 }
 
+# What a form of the tables is.
+function text_of(form)
+{
+    if (!(form in form_text))
+        fail("no table has the form '" form "'")
+    return form_text[form]
+}
+
+# A client's own key or channel, as a pattern in which $ is the tenant.
+function own_pattern(form)
+{
+    return text_of(form) "$:*"
+}
+
+# The channels of names that are used in a cluster alone, one for each client.
+function put_cluster_channels(    i, n)
+{
+    clear()
+    for (i = 1; i <= cluster_form_count; i++)
+        form_add("channel", text_of(cluster_forms[i]))
+    n = count["channel"]
+    for (i = 1; i <= n; i++)
+        cluster_channels[i] = list["channel", i] ":*"
+    put_list("cli_rights_cluster_channels", cluster_channels, n)
+}
+
 # ---- what comes of it ----
 
 function add(kind, what)
@@ -314,9 +342,9 @@ function write_primitive(name,    names, n, i, command)
             add("command", command)
     n = split(keys_said["client"] , names, " ")
     for (i = 1; i <= n; i++)
-        add("key", names[i])
+        add("key", own_pattern(names[i]))
     if (name in inbox)
-        add("channel", inbox[name])
+        add("channel", own_pattern(inbox[name]))
     n = split(keys_said[name], names, " ")
     for (i = 1; i <= n; i++)
         form_add("key", names[i])
@@ -393,8 +421,7 @@ END {
         printf "    {\"%s\", \"%s\"},\n", helps[i], without[helps[i]]
     print "    {NULL, NULL}};"
     put_list("cli_rights_cluster", in_cluster, cluster_count)
-    put_list("cli_rights_cluster_channels", cluster_channels, \
-        cluster_channel_count)
+    put_cluster_channels()
     put_list("cli_rights_sentinels", at_sentinels, sentinel_count)
     put_list("cli_rights_sentinel_channels", sentinel_channels, \
         sentinel_channel_count)

@@ -64,7 +64,7 @@ function change_steps.undo(to, before)
     elseif failed(redis.pcall('DEL', to.record)) then
         -- By the right that has written it.
         redis.pcall('SET', to.record,
-            record.write(past.none('2-', '0', '0')), 'PX', '1')
+            record.write(past.none(form.layout_forgotten, '0', '0')), 'PX', '1')
     end
 end
 

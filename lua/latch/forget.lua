@@ -41,7 +41,8 @@ redis.call('DEL', queue_key)
 -- Where the slot is half moved, what was removed cannot be written any more.
 local stays = it.was.fence ~= '0'
 bad = stays and failed(redis.pcall('SET', record_key,
-    record.write(past.none('2-', it.was.fence, it.was.spare)), 'PX', HOUR))
+    record.write(past.none(form.layout_forgotten, it.was.fence, it.was.spare)),
+    'PX', HOUR))
 if bad then
     return bad
 end

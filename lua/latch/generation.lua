@@ -107,7 +107,7 @@ function generation.read(count, record_at, arrived)
     local text, bad = count_of(both[1], count)
     local was = nil
     if not bad then
-        was, bad = past.read(both[2], '2t')
+        was, bad = past.read(both[2], form.layout_latch)
     end
     if bad then
         return nil, bad

@@ -6,7 +6,7 @@ local noted = {}
 
 -- The record's text.
 local function text_of(it)
-    local was = past.none('2t', it.was.fence, it.was.spare)
+    local was = past.none(form.layout_latch, it.was.fence, it.was.spare)
     was.since = queue.text(clock.ms)
     was.more = latch_marks.write({phase = it.phase, gen = queue.text(it.gen),
         opened = queue.text(it.opened), gone = queue.text(it.gone),

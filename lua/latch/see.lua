@@ -3,7 +3,7 @@
 -- the first 64 of each.
 --
 -- Invariants: nothing is changed, but a replica refuses it. No nonce is told.
--- needs: clock queue generation waiting master
+-- needs: add clock queue generation waiting master
 
 local bad = master(record_key)
 if bad then
@@ -22,24 +22,20 @@ end
 
 local holders, waiters = {}, {}
 
-local function add(list, ...)
-    for i = 1, select('#', ...) do
-        list[#list + 1] = (select(i, ...))
-    end
-end
-
 if it.phase ~= 'unset' and it.news ~= 'armed' then
     local rows = redis.call('ZRANGEBYSCORE', arrived_key, queue.text(it.gen),
         '+inf', 'WITHSCORES', 'LIMIT', '0', '64')
     for i = 1, #rows, 2 do
         local ms = math.floor((clock.us - tonumber(rows[i + 1])) / 1000)
-        add(holders, rows[i], 1, 0, math.max(ms, 0), -1, '', '')
+        add(holders, group.holder({claim = rows[i], count = 1, fence = 0,
+            held = math.max(ms, 0), left = -1, reason = '', mode = ''}))
     end
 end
 local number, entries = waiting.all(queue_key)
 for i = 1, #entries do
     local one = entries[i]
-    add(waiters, one.claim, 1, 0,
-        math.max(clock.ms - queue.time_of(one.ticket), 0), one.reason, '')
+    add(waiters, group.waiter({claim = one.claim, need = 1, ticket = 0,
+        waited = math.max(clock.ms - queue.time_of(one.ticket), 0),
+        reason = one.reason, mode = ''}))
 end
 return {SEEN, number, holders, waiters}

@@ -16,14 +16,15 @@ local both = redis.call('MGET', record_key, token_key)
 local layout, last, last_spare, floor, turned_to = record.only(both[1] or '',
     layout, fence, spare, floor, turn)
 local is_plain = how ~= 's' and interop == '0' and not both[2]
-    and (not both[1] or layout == '2l')
+    and (not both[1] or layout == form.layout_lock)
 
 if is_free and is_plain and (turned_to or '-') == '-' then
     local time = redis.call('TIME')
     local fence, spare = fences(time[1] * 1000000 + time[2], last or '0',
         last_spare or '0', false)
     local bad = not fence and spare or take(lock_key, record_key, claim, lease,
-        life, record.write({layout = '2l', fence = string.format('%.0f', fence),
+        life, record.write({layout = form.layout_lock,
+        fence = string.format('%.0f', fence),
             spare = spare, floor = floor or '0', flag = '-', turn = '-',
             more = '-', since = time[1] .. string.format('%03d',
                 time[2] / 1000), member = own}))
@@ -59,7 +60,7 @@ end
 clock.look()
 local it = member.read(own)
 it.text = own
-local was, bad = past.read(both[1], '2l')
+local was, bad = past.read(both[1], form.layout_lock)
 if not was then
     return bad
 end

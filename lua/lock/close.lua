@@ -38,7 +38,7 @@ local layout, last, turned_to, owner = record.only(both[1] or '', layout, fence,
 local heard, broken
 if why == 'r' and owner == claim and last ~= fence then
     return {NOT_HELD, 3}
-elseif why == 'r' and layout == '2l' and owner == claim
+elseif why == 'r' and layout == form.layout_lock and owner == claim
         and string.find(turned_to, '^[-o]') then
     local there = redis.call('EXISTS', queue_key, fairq_key, spin_key)
     local first = there == 1 and redis.call('ZRANGEBYSCORE', queue_key,
@@ -78,7 +78,7 @@ elseif why == 'r' and layout == '2l' and owner == claim
                 ms = string.format('%.0f', ms)
                 local part = tonumber(lease) < 3000 and lease or '3000'
                 broken = hand(lock_key, record_key, queue_key, first[1], to,
-                    claim, part, record.write({layout = '2l', fence = at,
+                    claim, part, record.write({layout = form.layout_lock, fence = at,
                         spare = over, floor = number - floor > 0 and number
                             or floor, flag = '-',
                         turn = since and turned_to or turn.write({side = 'o',
@@ -102,7 +102,7 @@ end
 -- rest
 -- needs: failed clock past holder give line sweep message
 
-local was, wrong = past.read(both[1], '2l')
+local was, wrong = past.read(both[1], form.layout_lock)
 if not was then
     return wrong
 end

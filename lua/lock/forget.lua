@@ -20,7 +20,7 @@ if failed(fields) then
 end
 local text = redis.call('GET', record_key)
 local was
-was, bad = past.read(text, '2l')
+was, bad = past.read(text, form.layout_lock)
 if not was then
     return bad
 end
@@ -39,14 +39,15 @@ local waiters = heard[2] + redis.call('ZCOUNT', queue_key, '0',
     + redis.call('LLEN', fairq_key) + redis.call('EXISTS', spin_key)
 if waiters > 0 then
     return {WAITED, waiters}
-elseif not text or string.sub(text, 1, 2) == '2-' then
+elseif not text or string.sub(text, 1, 2) == form.layout_forgotten then
     return {NOTHING}
-elseif string.sub(text, 1, 2) ~= '2l' then
+elseif string.sub(text, 1, 2) ~= form.layout_lock then
     return redis.error_reply('LKTYPE the name is in use as another kind')
 end
 local void = redis.call('ZCOUNT', queue_key, queue.score(queue.VOID, 0), '+inf')
 bad = failed(redis.pcall('SET', record_key,
-    record.write(past.none('2-', was.fence, was.spare)), 'PX', HOUR))
+    record.write(past.none(form.layout_forgotten, was.fence, was.spare)),
+    'PX', HOUR))
 if bad then
     return bad
 elseif void == 0 then

@@ -11,7 +11,8 @@ holder.MODES = MODES
 
 -- The record of a grant to a member.
 function holder.sign(was, it, fence, spare, ticket, turn_text)
-    return record.write({layout = '2l', fence = string.format('%.0f', fence),
+    return record.write({layout = form.layout_lock,
+        fence = string.format('%.0f', fence),
         spare = spare,
         floor = string.format('%.0f', math.max(was.floor, ticket)),
         flag = '-', turn = turn_text, more = '-', since = clock.ms,

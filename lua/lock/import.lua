@@ -13,7 +13,7 @@
 -- needs: failed clock fences past holder queue
 
 local both = redis.call('MGET', record_key, token_key)
-local was, bad = past.read(both[1], '2l')
+local was, bad = past.read(both[1], form.layout_lock)
 if not was then
     return bad
 end

@@ -10,7 +10,7 @@
 -- needs: audience failed clock past holder has_fair_waiters
 
 local both = redis.call('MGET', record_key, token_key)
-local was, bad = past.read(both[1], '2l')
+local was, bad = past.read(both[1], form.layout_lock)
 if not was then
     return bad
 end

@@ -32,11 +32,10 @@ for i = 1, #KEYS do
             return bad
         end
     elseif held == 0 then
-        lost[#lost + 1] = i
-        lost[#lost + 1] = redis.call('EXISTS', KEYS[i]) * 2
+        lost[#lost + 1], lost[#lost + 2] = group.lost({index = i,
+            code = redis.call('EXISTS', KEYS[i]) * 2})
     elseif string.find(held.err, 'WRONGTYPE', 1, true) then
-        lost[#lost + 1] = i
-        lost[#lost + 1] = 2
+        lost[#lost + 1], lost[#lost + 2] = group.lost({index = i, code = 2})
     else
         return held
     end

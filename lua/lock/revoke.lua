@@ -10,7 +10,7 @@
 -- grant that the record is about; the next grant has another record.
 -- needs: failed past holder message
 
-local was, bad = past.read(redis.call('GET', record_key), '2l')
+local was, bad = past.read(redis.call('GET', record_key), form.layout_lock)
 if not was then
     return bad
 end

@@ -6,7 +6,7 @@
 -- of one that is revoked stands v. Those who wait for Redisson's fair lock come
 -- behind ours, with a need of 0; where they may not be read, without them. No
 -- nonce is told.
--- needs: failed clock past holder queue waiting master
+-- needs: add failed clock past holder queue waiting master
 
 local bad = master(lock_key)
 if bad then
@@ -14,7 +14,7 @@ if bad then
 end
 clock.look()
 local was
-was, bad = past.read(redis.call('GET', record_key), '2l')
+was, bad = past.read(redis.call('GET', record_key), form.layout_lock)
 if not was then
     return bad
 end
@@ -30,19 +30,14 @@ end
 local fields = redis.call('HGETALL', lock_key)
 local left, holders, waiters = redis.call('PTTL', lock_key), {}, {}
 
-local function add(list, ...)
-    for i = 1, select('#', ...) do
-        list[#list + 1] = (select(i, ...))
-    end
-end
-
 for i = 1, #fields, 2 do
     local is_ours = fields[i] == was.claim
-    add(holders, fields[i], tonumber(fields[i + 1]) or 0,
-        is_ours and tonumber(was.fence) or 0,
-        is_ours and math.max(clock.ms - was.since, 0) or 0, left,
-        is_ours and was.reason or '', is_ours
-            and was.mode .. (was.flag == 'v' and 'v' or '') or '')
+    add(holders, group.holder({claim = fields[i],
+        count = tonumber(fields[i + 1]) or 0,
+        fence = is_ours and tonumber(was.fence) or 0,
+        held = is_ours and math.max(clock.ms - was.since, 0) or 0,
+        left = left, reason = is_ours and was.reason or '',
+        mode = is_ours and was.mode .. (was.flag == 'v' and 'v' or '') or ''}))
 end
 local number, entries = waiting.all(queue_key)
 for i = 1, #entries do
@@ -52,8 +47,9 @@ local others = redis.pcall('LRANGE', fairq_key, '0', '63')
 local length = redis.pcall('LLEN', fairq_key)
 if not failed(others) and not failed(length) then
     number = number + length
-    for i = 1, math.min(#others, 64 - #waiters / 6) do
-        add(waiters, others[i], 0, 0, 0, '', '')
+    for i = 1, math.min(#others, 64 - #waiters / #group.waiter) do
+        add(waiters, group.waiter({claim = others[i], need = 0, ticket = 0,
+            waited = 0, reason = '', mode = ''}))
     end
 end
 return {SEEN, number, holders, waiters}

@@ -9,7 +9,7 @@ if bad then
     return bad
 end
 local was
-was, bad = past.read(redis.call('GET', record_key), '2l')
+was, bad = past.read(redis.call('GET', record_key), form.layout_lock)
 if not was then
     return bad
 end

@@ -21,7 +21,7 @@ end
 -- needs: failed clock past holder give line sweep
 
 local both = redis.call('MGET', record_key, token_key)
-local was, bad = past.read(both[1], '2l')
+local was, bad = past.read(both[1], form.layout_lock)
 if not was then
     return bad
 end
@@ -58,7 +58,8 @@ for i = first_of_members, #ARGV do
         end
     elseif it and held == 1 and it.claim == was.claim then
         if was.flag ~= 'v' then
-            holds = {at, tonumber(was.fence), left, tonumber(was.spare)}
+            holds = {group.found({index = at, fence = tonumber(was.fence),
+                left = left, spare = tonumber(was.spare)})}
         elseif #ARGV == first_of_members then
             return redis.error_reply('LKVOID the hold was revoked')
         end
@@ -118,7 +119,8 @@ if it then
         left = grant.ms
         if is_mine then
             tickets[at_of[it.text]] = 0
-            holds = {at_of[it.text], grant.fence, grant.ms, grant.spare}
+            holds = {group.found({index = at_of[it.text], fence = grant.fence,
+                left = grant.ms, spare = grant.spare})}
         else
             denied = failed(give.tell(to, it, grant))
         end

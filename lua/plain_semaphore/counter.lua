@@ -34,15 +34,18 @@ function counter.look(to)
         return wrong('the key is not a number of permits')
     elseif redis.call('EXISTS', to.zset) == 1 then
         return wrong('the permits of this semaphore are leased')
-    elseif layout == '2t' or layout == '2p' and free then
+    elseif layout == form.layout_latch
+            or layout == form.layout_semaphore and free then
         return wrong('the name is in use as another primitive')
     end
-    counter.was, bad = past.read(both[2], layout == '2-' and layout or '2c')
+    counter.was, bad = past.read(both[2], layout == form.layout_forgotten
+        and layout or form.layout_plain_semaphore)
     if not counter.was then
         return bad
     end
     local marks = plain_marks.read(counter.was.more)
-    counter.raw, counter.is_known = both[2], layout == '2c'
+    counter.raw = both[2]
+    counter.is_known = layout == form.layout_plain_semaphore
     counter.free = free and tonumber(free) or nil
     counter.gone = marks and tonumber(marks.gone) or 0
     return nil
@@ -74,7 +77,8 @@ end
 
 -- Writes the record. Returns an error or nil.
 function counter.write(to, gone)
-    return failed(redis.pcall('SET', to.record, counter.text('2c', gone), 'PX',
+    return failed(redis.pcall('SET', to.record,
+        counter.text(form.layout_plain_semaphore, gone), 'PX',
         life_of(to)))
 end
 

@@ -38,7 +38,7 @@ if bad then
     return bad
 end
 if counter.gone > 0 or counter.was.fence ~= '0' then
-    bad = failed(redis.pcall('SET', record_key, counter.text('2-', counter.gone),
+    bad = failed(redis.pcall('SET', record_key, counter.text(form.layout_forgotten, counter.gone),
         'PX', HOUR))
 else
     bad = failed(redis.pcall('DEL', record_key))

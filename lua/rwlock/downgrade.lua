@@ -31,7 +31,7 @@ local to = {lock = lock_key, record = record_key, queue = queue_key,
     life = life, left = redis.call('PTTL', lock_key)}
 local left = math.max(tonumber(lease),
     redis.call('PTTL', hold.lasts_by(lock_key, claim)))
-local own = past.none('2w', fence, '0')
+local own = past.none(form.layout_rwlock, fence, '0')
 for name, value in pairs(grant or {}) do
     own[name] = value
 end

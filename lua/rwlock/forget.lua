@@ -35,14 +35,15 @@ local waiters = heard[2] + redis.call('ZCOUNT', queue_key, '0',
     + redis.call('EXISTS', spin_key)
 if waiters > 0 then
     return {WAITED, waiters}
-elseif not text or string.sub(text, 1, 2) == '2-' then
+elseif not text or string.sub(text, 1, 2) == form.layout_forgotten then
     return {NOTHING}
-elseif string.sub(text, 1, 2) ~= '2w' then
+elseif string.sub(text, 1, 2) ~= form.layout_rwlock then
     return redis.error_reply('LKTYPE the name is in use as another kind')
 end
 local void = redis.call('ZCOUNT', queue_key, VOID, '+inf')
 bad = failed(redis.pcall('SET', record_key,
-    record.write(past.none('2-', hold.was.fence, hold.was.spare)), 'PX', HOUR))
+    record.write(past.none(form.layout_forgotten, hold.was.fence, hold.was.spare)),
+    'PX', HOUR))
 if bad then
     return bad
 elseif void == 0 then

@@ -19,7 +19,7 @@ end
 -- Reads it. Returns an error or nil.
 function hold.look(lock, record_at, claim)
     local bad
-    hold.was, bad = past.read(redis.call('GET', record_at), '2w')
+    hold.was, bad = past.read(redis.call('GET', record_at), form.layout_rwlock)
     if not hold.was then
         return bad
     end
@@ -84,6 +84,6 @@ function hold.record(changes)
     for name, value in pairs(changes) do
         it[name] = value
     end
-    it.layout = '2w'
+    it.layout = form.layout_rwlock
     return record.write(it)
 end

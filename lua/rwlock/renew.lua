@@ -28,8 +28,7 @@ local function lengthen(key)
 end
 
 local function lose(index, code)
-    lost[#lost + 1] = index
-    lost[#lost + 1] = code
+    lost[#lost + 1], lost[#lost + 2] = group.lost({index = index, code = code})
 end
 
 for i = 1, #KEYS do

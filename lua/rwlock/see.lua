@@ -6,7 +6,7 @@
 -- not one of ours fence and held are 0, and the reason is empty. A writer is shown
 -- without its `:write`, an upgrade as one that waits to write. A reader whose
 -- lease has run out is none. Behind the mode of one that is revoked stands v. No nonce is told.
--- needs: failed clock hold readers queue waiting master
+-- needs: add failed clock hold readers queue waiting master
 
 local LISTED = 64
 
@@ -20,17 +20,12 @@ if bad then
     return bad
 end
 
-local function add(list, ...)
-    for i = 1, select('#', ...) do
-        list[#list + 1] = (select(i, ...))
-    end
-end
-
 local function add_holder(list, claim, count, left, grant, mode)
-    add(list, claim, tonumber(count) or 0, grant and tonumber(grant.fence) or 0,
-        grant and math.max(clock.ms - grant.since, 0) or 0, left,
-        grant and grant.reason or '',
-        grant and grant.flag == 'v' and mode .. 'v' or mode)
+    add(list, group.holder({claim = claim, count = tonumber(count) or 0,
+        fence = grant and tonumber(grant.fence) or 0,
+        held = grant and math.max(clock.ms - grant.since, 0) or 0, left = left,
+        reason = grant and grant.reason or '',
+        mode = grant and grant.flag == 'v' and mode .. 'v' or mode}))
 end
 
 -- For how long the last of a reader's holds has its lease; -2: none does.
@@ -52,7 +47,8 @@ for i = 1, #fields, 2 do
         add_holder(holders, claim, count, redis.call('PTTL',
             hold.marks.aside == claim and readers.key(lock_key, claim)
                 or lock_key), hold.was.claim == claim and hold.was, 'w')
-    elseif not claim and field ~= 'mode' and #readings < LISTED * 7 then
+    elseif not claim and field ~= 'mode'
+            and #readings < LISTED * #group.holder then
         local left = left_of(field, count)
         local grant = left ~= -2 and reader.read(redis.call('HGET', holders_key,
             field) or '')
@@ -62,7 +58,7 @@ for i = 1, #fields, 2 do
         end
     end
 end
-for i = 1, math.min(#readings, LISTED * 7 - #holders) do
+for i = 1, math.min(#readings, LISTED * #group.holder - #holders) do
     holders[#holders + 1] = readings[i]
 end
 

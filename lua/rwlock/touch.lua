@@ -17,7 +17,7 @@ if peek == '1' and left ~= -2 then
 end
 
 -- rest
--- needs: audience failed clock hold line queue room share turns sweep
+-- needs: add audience failed clock hold line queue room share turns sweep
 
 clock.look()
 local bad = hold.look(lock_key, record_key, '-')
@@ -50,9 +50,8 @@ local function note_hold(at, it)
     if grant and grant.flag == 'v' then
         return true
     elseif grant then
-        for _, value in ipairs({at, tonumber(grant.fence), own_left, 0}) do
-            holds[#holds + 1] = value
-        end
+        add(holds, group.found({index = at,
+            fence = tonumber(grant.fence), left = own_left, spare = 0}))
     end
 end
 
@@ -165,9 +164,8 @@ if #ins > 0 then
         local at = at_of[ins[i].text]
         if at then
             tickets[at] = 0
-            for _, value in ipairs({at, fence, ms_of(ins[i]), 0}) do
-                holds[#holds + 1] = value
-            end
+            add(holds, group.found({index = at, fence = fence,
+                left = ms_of(ins[i]), spare = 0}))
         else
             denied = share.tell(to, ins[i], fence) or denied
         end

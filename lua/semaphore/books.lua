@@ -38,17 +38,18 @@ function books.look(to)
         return redis.error_reply('LKTYPE the key is not a counter')
     end
     local layout = string.sub(both[2] or '', 1, 2)
-    local kind = layout == '2t' and 'latch' or layout == '2c' and free
+    local kind = layout == form.layout_latch and 'latch'
+        or layout == form.layout_plain_semaphore and free
         and 'plain'
     if kind then
         return redis.error_reply('LKTYPE the name is in use as another kind: '
             .. kind)
     end
-    books.was, bad = past.read(both[2], '2p')
+    books.was, bad = past.read(both[2], form.layout_semaphore)
     if not books.was then
         return bad
     end
-    books.is_known = layout == '2p'
+    books.is_known = layout == form.layout_semaphore
     books.sums = sums.read(books.was.more) or {number = '0', ends = '0'}
     books.free, books.taken = free and tonumber(free) or nil, taken
     books.all = free and books.free + taken or nil
@@ -125,7 +126,7 @@ local function noted(changes)
     for name, value in pairs(changes) do
         it[name] = value
     end
-    it.layout = '2p'
+    it.layout = form.layout_semaphore
     it.more = sums.write(books.sums)
     return record.write(it)
 end

@@ -47,5 +47,6 @@ if redis.call('ZCOUNT', queue_key, queue.score(queue.VOID, 0), '+inf') == 0 then
 end
 redis.call('DEL', unpack(keys))
 redis.pcall('SET', record_key,
-    record.write(past.none('2-', books.was.fence, books.was.spare)), 'PX', HOUR)
+    record.write(past.none(form.layout_forgotten, books.was.fence,
+        books.was.spare)), 'PX', HOUR)
 return {DONE}

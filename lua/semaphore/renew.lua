@@ -41,8 +41,7 @@ for i = 1, #KEYS do
     if bad then
         return bad
     elseif not holds then
-        lost[#lost + 1] = i
-        lost[#lost + 1] = 5
+        lost[#lost + 1], lost[#lost + 2] = group.lost({index = i, code = 5})
     end
 end
 return {RENEWED, lost}

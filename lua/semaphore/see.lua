@@ -5,7 +5,7 @@
 -- Invariants: nothing is changed, but a replica refuses it. A permit whose lease
 -- has ended counts as free, and is not told. A holder that is none of ours is one
 -- permit, in hexadecimal, of fence 0; behind the mode of a revoked one stands v; left -1: it has no end. No nonce is told.
--- needs: books clock master permits waiting
+-- needs: add books clock master permits waiting
 
 local MOST, LIST = 64, '999' -- so many permits are looked at, from 0
 
@@ -22,12 +22,6 @@ end
 
 local holders, waiters = {}, {}
 
-local function add(list, ...)
-    for i = 1, select('#', ...) do
-        list[#list + 1] = (select(i, ...))
-    end
-end
-
 local found, ids = redis.call('ZRANGE', zset_key, '0', LIST, 'WITHSCORES'), {}
 for i = 1, #found, 2 do
     ids[#ids + 1] = found[i]
@@ -37,13 +31,16 @@ for i = 1, #ids do
     local own = texts[i] and hold.read(texts[i])
     local owner, skew = permits.owner(texts[i])
     local left = found[i * 2] - clock.ms - (skew or 0)
-    if #holders < MOST * 7 and left > 0 and own then
-        add(holders, owner, tonumber(own.need), tonumber(own.fence),
-            math.max(clock.ms - own.since, 0), left < 1e13 and left or -1,
-            own.reason, own.flag == 'v' and 'pv' or 'p')
-    elseif #holders < MOST * 7 and left > 0 and not owner then
-        add(holders, permits.hex_of(ids[i]), 1, 0, 0,
-            left < 1e13 and left or -1, '', 'p')
+    if #holders < MOST * #group.holder and left > 0 and own then
+        add(holders, group.holder({claim = owner, count = tonumber(own.need),
+            fence = tonumber(own.fence),
+            held = math.max(clock.ms - own.since, 0),
+            left = left < 1e13 and left or -1, reason = own.reason,
+            mode = own.flag == 'v' and 'pv' or 'p'}))
+    elseif #holders < MOST * #group.holder and left > 0 and not owner then
+        add(holders, group.holder({claim = permits.hex_of(ids[i]), count = 1,
+            fence = 0, held = 0, left = left < 1e13 and left or -1,
+            reason = '', mode = 'p'}))
     end
 end
 local number, entries = waiting.all(queue_key)

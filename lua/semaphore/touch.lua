@@ -12,7 +12,7 @@
 -- Invariants: it queues nobody. It lengthens the lease of nobody. A member that
 -- waits is passed by nobody behind it but while it is parked. Where nothing waits
 -- and nothing is given it writes nothing.
--- needs: books clock failed line permits queue room sides sweep
+-- needs: add books clock failed line permits queue room sides sweep
 
 local to = {counter = counter_key, zset = zset_key, record = record_key,
     queue = queue_key, holders = holders_key, channel = channel, db = db,
@@ -32,9 +32,7 @@ local scores = redis.call('ZMSCORE', queue_key, uuid, 'gap', 'gap0',
     unpack(ARGV, first_of_members))
 
 local function note_hold(at, fence, left)
-    for _, value in ipairs({at, fence, left}) do
-        holds[#holds + 1] = value
-    end
+    add(holds, group.permits_found({index = at, fence = fence, left = left}))
 end
 
 for i = first_of_members, #ARGV do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- waiting: who waits in a queue, for those who look.
--- needs: clock queue silent
+-- needs: add clock queue silent
 
 local waiting = {}
 
@@ -38,9 +38,8 @@ end
 
 -- What see tells of an entry, added to a list.
 function waiting.tell(list, it, mode)
-    local row = {it.claim, tonumber(it.need), it.ticket,
-        math.max(clock.ms - queue.time_of(it.ticket), 0), it.reason, mode}
-    for i = 1, #row do
-        list[#list + 1] = row[i]
-    end
+    add(list, group.waiter({claim = it.claim, need = tonumber(it.need),
+        ticket = it.ticket,
+        waited = math.max(clock.ms - queue.time_of(it.ticket), 0),
+        reason = it.reason, mode = mode}))
 end

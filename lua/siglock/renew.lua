@@ -13,8 +13,7 @@
 local lost, voided = {}, {}
 
 local function lose(index, code)
-    lost[#lost + 1] = index
-    lost[#lost + 1] = code
+    lost[#lost + 1], lost[#lost + 2] = group.lost({index = index, code = code})
 end
 
 -- Why a hold is lost; nil: it is not. Or nil and an error.

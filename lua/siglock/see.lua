@@ -5,4 +5,6 @@
 
 local holder = redis.call('GET', lock_key)
 return {SEEN, 0, holder
-    and {holder, 1, 0, 0, redis.call('PTTL', lock_key), '', 'x'} or {}, {}}
+    and {group.holder({claim = holder, count = 1, fence = 0, held = 0,
+        left = redis.call('PTTL', lock_key), reason = '', mode = 'x'})}
+    or {}, {}}

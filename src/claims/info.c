@@ -15,6 +15,7 @@
 #include "claims/under.h"
 #include "claims/work.h"
 #include "server/reply.h"
+#include "shared_table.h"
 
 enum { UUID_SIZE = 36 };
 
@@ -68,76 +69,47 @@ static const char *mode_text(const char *letter)
     }
 }
 
-static bool room_fill(struct room *room, const char *owner, const char *reason,
-                      const char *mode)
+static bool
+room_fill(struct room *room, lk__text owner, lk__text reason, lk__text mode)
 {
-    room->owner = lk__strdup(owner);
-    room->reason = lk__strdup(reason);
+    room->owner = lk__strdup(owner.bytes);
+    room->reason = lk__strdup(reason.bytes);
     if (room->owner == NULL || room->reason == NULL)
         return false;
     room->party.owner = room->owner;
     room->party.reason = room->reason;
-    room->party.mode = mode_text(mode);
-    room->party.revoked = strchr(mode, 'v') != NULL;
+    room->party.mode = mode_text(mode.bytes);
+    room->party.revoked = strchr(mode.bytes, 'v') != NULL;
     room->party.host = room->party.command = "";
     room->party.user = room->party.name = "";
     room->party.waits_for = "";
     return true;
 }
 
-enum { HOLDER_WORDS = 7, WAITER_WORDS = 6 };
-
-/* What somebody else wrote there may be below 0. */
-static uint64_t number_at(const redisReply *list, size_t i)
+static bool holder_fill(struct room *room, const lk__list *holders, size_t i)
 {
-    int64_t number = lk__reply_integer_at(list, i, 0);
+    lk__holder_group holder;
 
-    return number < 0 ? 0 : (uint64_t)number;
-}
-
-static bool holder_fill(struct room *room, const redisReply *holders, size_t at)
-{
-    if (!room_fill(room, lk__reply_text_at(holders, at),
-                   lk__reply_text_at(holders, at + 5),
-                   lk__reply_text_at(holders, at + 6)))
+    lk__list_get(holders, i, &holder);
+    if (!room_fill(room, holder.claim, holder.reason, holder.mode))
         return false;
-    room->party.count = number_at(holders, at + 1);
-    room->party.fence = number_at(holders, at + 2);
-    room->party.since_ms = number_at(holders, at + 3);
-    room->party.lease_ms = lk__reply_integer_at(holders, at + 4, 0);
+    room->party.count = (uint64_t)holder.count;
+    room->party.fence = (uint64_t)holder.fence;
+    room->party.since_ms = (uint64_t)holder.held;
+    room->party.lease_ms = holder.left;
     return true;
 }
 
-static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
+static bool waiter_fill(struct room *room, const lk__list *waiters, size_t i)
 {
-    if (!room_fill(room, lk__reply_text_at(waiters, at),
-                   lk__reply_text_at(waiters, at + 4),
-                   lk__reply_text_at(waiters, at + 5)))
+    lk__waiter_group waiter;
+
+    lk__list_get(waiters, i, &waiter);
+    if (!room_fill(room, waiter.claim, waiter.reason, waiter.mode))
         return false;
-    room->party.count = number_at(waiters, at + 1);
-    room->party.since_ms = number_at(waiters, at + 3);
+    room->party.count = (uint64_t)waiter.need;
+    room->party.since_ms = (uint64_t)waiter.waited;
     return true;
-}
-
-/* A list of parties. The form says what each has: # a number, - text. */
-static bool is_list(const redisReply *list, const char *form)
-{
-    size_t words = strlen(form);
-
-    if (list == NULL || list->type != REDIS_REPLY_ARRAY ||
-        list->elements % words != 0)
-        return false;
-    for (size_t i = 0; i < list->elements; i++) {
-        if (form[i % words] == '#' && !lk__reply_is_number(list->element[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool is_understood(const lk__info_answer *answer)
-{
-    return is_list(answer->holders, "-####--") &&
-           is_list(answer->waiters, "-###--");
 }
 
 static bool rooms_fill(struct building *building, const lk__info_answer *answer)
@@ -145,11 +117,10 @@ static bool rooms_fill(struct building *building, const lk__info_answer *answer)
     bool filled = true;
 
     for (size_t i = 0; filled && i < building->info.holder_count; i++)
-        filled =
-            holder_fill(&building->rooms[i], answer->holders, HOLDER_WORDS * i);
+        filled = holder_fill(&building->rooms[i], &answer->holders, i);
     for (size_t i = 0; filled && i < building->info.listed_count; i++)
         filled = waiter_fill(&building->rooms[building->info.holder_count + i],
-                             answer->waiters, WAITER_WORDS * i);
+                             &answer->waiters, i);
     return filled;
 }
 
@@ -158,11 +129,9 @@ rooms_make(struct building *building, const lk__info_answer *answer)
 {
     lk_info *info = &building->info;
 
-    if (!is_understood(answer))
-        return LK_EPROTO;
-    info->holder_count = answer->holders->elements / HOLDER_WORDS;
+    info->holder_count = lk__list_count(&answer->holders);
     info->waiter_count = answer->number < 0 ? 0 : (size_t)answer->number;
-    info->listed_count = answer->waiters->elements / WAITER_WORDS;
+    info->listed_count = lk__list_count(&answer->waiters);
     building->count = info->holder_count + info->listed_count;
     building->rooms =
         lk__alloc((building->count + 1) * sizeof(*building->rooms));

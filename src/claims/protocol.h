@@ -97,13 +97,11 @@ typedef struct lk__forget_answer {
     int64_t left_ms, number;
 } lk__forget_answer;
 
-/* Who holds and who waits: groups of values, one after the other. */
+/* Who holds and who waits. */
 typedef struct lk__info_answer {
-    const redisReply
-        *holders; /* owner, count, fence, since, left, reason, mode; behind the
-                     mode of one that is revoked stands v */
-    const redisReply *waiters; /* owner, need, ticket, waited, reason, mode */
-    int64_t number;            /* of all that wait */
+    lk__list holders; /* of lk__holder_group */
+    lk__list waiters; /* of lk__waiter_group */
+    int64_t number;   /* of all that wait */
 } lk__info_answer;
 
 /* At most, in one question. */
@@ -143,12 +141,12 @@ typedef struct lk__protocol {
        each. */
     size_t (*renewal_keys)(const lk__claim *claim);
 
-    /* Many at once, which have as many keys each, and one lease. The answer has an
-       index, from 1, and a code in turn for each that is lost: of a claim where
-       renewal_keys is NULL, else of a key. */
+    /* Many at once, which have as many keys each, and one lease. The answer is a
+       list of lk__lost_group, for each that is lost: of a claim where renewal_keys
+       is NULL, else of a key. */
     lk__question *(*renew)(lk__claim *const *claims, const uint64_t *leases,
                            size_t count);
-    lk_status (*read_renew)(const redisReply *reply, const redisReply **ret);
+    lk_status (*read_renew)(const redisReply *reply, lk__list *ret);
 
     /* A hold of this id becomes the claim's; the old claim has ended then. */
     lk__question *(*import)(const lk__claim *claim, const char *id,

@@ -20,6 +20,7 @@
 #include "claims/place.h"
 #include "claims/work.h"
 #include "engine/client.h"
+#include "shared_table.h"
 
 enum {
     WRITE_EVERY_MS = 20000,
@@ -251,7 +252,7 @@ void lk__record_init(lk__node *node)
 void lk__record_key(char key[LK__RECORD_KEY_SIZE], const lk_client *client,
                     const char *uuid)
 {
-    snprintf(key, LK__RECORD_KEY_SIZE, "latchkey:client:%.*s:%.36s",
+    snprintf(key, LK__RECORD_KEY_SIZE, LK__FORM_CLIENT "%.*s:%.36s",
              LK__TENANT_MAX, client->settings.tenant, uuid);
 }
 

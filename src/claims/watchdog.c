@@ -17,6 +17,7 @@
 #include "claims/node.h"
 #include "claims/work.h"
 #include "server/reply.h"
+#include "shared_table.h"
 
 enum {
     BATCH_NAMES = LK__RENEW_CLAIMS, /* a fifth of a millisecond of the
@@ -171,17 +172,20 @@ static size_t claim_of_key(const struct batch *batch, int64_t index)
                : batch->count;
 }
 
-static void batch_lost(struct batch *batch, const redisReply *lost)
+static void batch_lost(struct batch *batch, const lk__list *lost)
 {
-    for (size_t i = 0; i + 1 < lost->elements; i += 2) {
-        int64_t code = lk__reply_integer_at(lost, i + 1, 0);
-        size_t at = claim_of_key(batch, lk__reply_integer_at(lost, i, 0));
-        lk__claim *claim = at < batch->count ? batch->claims[at] : NULL;
+    for (size_t i = 0; i < lk__list_count(lost); i++) {
+        lk__lost_group one;
+        lk__claim *claim;
+        size_t at;
 
+        lk__list_get(lost, i, &one);
+        at = claim_of_key(batch, one.index);
+        claim = at < batch->count ? batch->claims[at] : NULL;
         if (claim == NULL || claim->state != LK__CLAIM_HELD)
             continue;
-        if (code != LK__RENEW_UNSURE) {
-            lk__claim_lose(claim, lk__claim_loss_of(code));
+        if (one.code != LK__RENEW_UNSURE) {
+            lk__claim_lose(claim, lk__claim_loss_of(one.code));
         } else {
             claim->kept_by = 0; /* so the next one is whole */
             batch->leases[at] = 0;
@@ -235,14 +239,14 @@ static lk_status read_whole(struct batch *batch, const redisReply *reply)
 /* Those lost are lost then. */
 static lk_status batch_read(struct batch *batch, const redisReply *reply)
 {
-    const redisReply *lost = NULL;
+    lk__list lost;
     lk_status status;
 
     if (batch->whole)
         return read_whole(batch, reply);
     status = protocol_of(batch)->read_renew(reply, &lost);
     if (status == LK_OK)
-        batch_lost(batch, lost);
+        batch_lost(batch, &lost);
     return status;
 }
 
@@ -306,10 +310,10 @@ static lk_status batch_send(struct batch *batch);
 
 static bool part_is_held(const struct batch *batch, const redisReply *reply)
 {
-    const redisReply *lost = NULL;
+    lk__list lost;
 
     return protocol_of(batch)->read_renew(reply, &lost) == LK_OK &&
-           lost->elements == 0;
+           lk__list_count(&lost) == 0;
 }
 
 /*

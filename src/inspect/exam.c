@@ -381,7 +381,7 @@ static void trials_send(struct lk__exam *exam)
     const char *tenant = exam->probe->call.client->settings.tenant;
     char key[112], channel[112];
 
-    snprintf(key, sizeof(key), "latchkey:client:%s:%s:doctor", tenant, id);
+    snprintf(key, sizeof(key), LK__FORM_CLIENT "%s:%s:doctor", tenant, id);
     snprintf(channel, sizeof(channel), LK__FORM_INBOX "%s:%s:doctor", tenant,
              id);
     for (size_t i = 0; i < count; i++)

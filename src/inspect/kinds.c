@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "shared_table.h"
 
 const char *lk_kind_text(lk_kind kind)
 {
@@ -112,22 +113,20 @@ lk__trace lk__trace_of(const char *key, size_t size, const char **ret_name,
 
 lk_kind lk__kind_of_layout(lk__text layout)
 {
-    if (layout.size != 2 || layout.bytes[0] != '2')
-        return LK_KIND_NONE;
-    switch (layout.bytes[1]) {
-    case 'c':
-        return LK_KIND_PLAIN_SEMAPHORE;
-    case 'l':
-        return LK_KIND_LOCK;
-    case 'p':
-        return LK_KIND_SEMAPHORE;
-    case 't':
-        return LK_KIND_LATCH;
-    case 'w':
-        return LK_KIND_RWLOCK;
-    default:
-        return LK_KIND_NONE;
-    }
+    static const struct {
+        const char *layout;
+        lk_kind kind;
+    } all[] = {{LK__FORM_LAYOUT_LOCK, LK_KIND_LOCK},
+               {LK__FORM_LAYOUT_RWLOCK, LK_KIND_RWLOCK},
+               {LK__FORM_LAYOUT_SEMAPHORE, LK_KIND_SEMAPHORE},
+               {LK__FORM_LAYOUT_PLAIN_SEMAPHORE, LK_KIND_PLAIN_SEMAPHORE},
+               {LK__FORM_LAYOUT_LATCH, LK_KIND_LATCH}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (layout.size == strlen(all[i].layout) &&
+            memcmp(layout.bytes, all[i].layout, layout.size) == 0)
+            return all[i].kind;
+    return LK_KIND_NONE;
 }
 
 /* ---- the hash of a lock ----------------------------------------------------------- */

@@ -301,8 +301,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
     if (lk__answer_read(&lk__latch_see_answers, reply, &a) != LK_OK ||
         a.kind != LK__LATCH_SEE_SEEN)
         return LK_EPROTO;
-    ret->holders = a.seen.holders.reply;
-    ret->waiters = a.seen.waiters.reply;
+    ret->holders = a.seen.holders;
+    ret->waiters = a.seen.waiters;
     ret->number = a.seen.number;
     return LK_OK;
 }

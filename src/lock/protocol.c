@@ -120,8 +120,8 @@ read_touched(const redisReply *reply, lk__lock_touch_answer *ret)
 static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 {
     lk__lock_touch_answer a;
-    lk__lock_touch_touched_holds held;
-    lk__lock_touch_touched_tickets one;
+    lk__found_group held;
+    lk__ticket_group one;
     lk_status status = read_touched(reply, &a);
 
     if (status != LK_OK || lk__list_count(&a.touched.tickets) != 1)
@@ -158,7 +158,7 @@ static lk_status
 read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
 {
     lk__lock_touch_answer a;
-    lk__lock_touch_touched_tickets one;
+    lk__ticket_group one;
 
     if (read_touched(reply, &a) != LK_OK ||
         lk__list_count(&a.touched.tickets) != count)
@@ -179,7 +179,7 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
 static uint64_t read_ticket(const redisReply *reply, size_t i)
 {
     lk__lock_touch_answer a;
-    lk__lock_touch_touched_tickets one;
+    lk__ticket_group one;
 
     if (read_touched(reply, &a) != LK_OK)
         return 0;
@@ -244,13 +244,13 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     return lk__family_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
 }
 
-static lk_status read_renew(const redisReply *reply, const redisReply **ret)
+static lk_status read_renew(const redisReply *reply, lk__list *ret)
 {
     lk__lock_renew_answer a;
 
     if (lk__answer_read(&lk__lock_renew_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    *ret = a.renewed.lost.reply;
+    *ret = a.renewed.lost;
     return LK_OK;
 }
 
@@ -447,8 +447,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 
     if (lk__answer_read(&lk__lock_see_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    ret->holders = a.seen.holders.reply;
-    ret->waiters = a.seen.waiters.reply;
+    ret->holders = a.seen.holders;
+    ret->waiters = a.seen.waiters;
     ret->number = a.seen.number;
     return LK_OK;
 }

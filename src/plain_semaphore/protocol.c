@@ -130,7 +130,7 @@ read_touched(const redisReply *reply, lk__plain_semaphore_touch_answer *ret)
 static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 {
     lk__plain_semaphore_touch_answer a;
-    lk__plain_semaphore_touch_touched_tickets one;
+    lk__ticket_group one;
 
     if (read_touched(reply, &a) != LK_OK)
         return LK_EPROTO;
@@ -181,7 +181,7 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
 static uint64_t read_ticket(const redisReply *reply, size_t i)
 {
     lk__plain_semaphore_touch_answer a;
-    lk__plain_semaphore_touch_touched_tickets one;
+    lk__ticket_group one;
 
     if (read_touched(reply, &a) != LK_OK ||
         a.kind != LK__PLAIN_SEMAPHORE_TOUCH_TOUCHED)
@@ -325,8 +325,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
     if (lk__answer_read(&lk__plain_semaphore_see_answers, reply, &a) != LK_OK ||
         a.kind != LK__PLAIN_SEMAPHORE_SEE_SEEN)
         return LK_EPROTO;
-    ret->holders = a.seen.holders.reply;
-    ret->waiters = a.seen.waiters.reply;
+    ret->holders = a.seen.holders;
+    ret->waiters = a.seen.waiters;
     ret->number = a.seen.number;
     return LK_OK;
 }

@@ -129,8 +129,8 @@ read_touched(const redisReply *reply, lk__semaphore_touch_answer *ret)
 static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 {
     lk__semaphore_touch_answer a;
-    lk__semaphore_touch_touched_holds held;
-    lk__semaphore_touch_touched_tickets one;
+    lk__permits_found_group held;
+    lk__ticket_group one;
 
     if (read_touched(reply, &a) != LK_OK)
         return LK_EPROTO;
@@ -170,7 +170,7 @@ static lk_status
 read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
 {
     lk__semaphore_touch_answer a;
-    lk__semaphore_touch_touched_tickets one;
+    lk__ticket_group one;
 
     *ret = (lk__touch_answer){.left_ms = -1, .turn = count};
     if (read_touched(reply, &a) != LK_OK)
@@ -194,7 +194,7 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
 static uint64_t read_ticket(const redisReply *reply, size_t i)
 {
     lk__semaphore_touch_answer a;
-    lk__semaphore_touch_touched_tickets one;
+    lk__ticket_group one;
 
     if (read_touched(reply, &a) != LK_OK ||
         a.kind != LK__SEMAPHORE_TOUCH_TOUCHED)
@@ -271,13 +271,13 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     return lk__family_fill(q, place, &lk__semaphore_renew, 0, &args);
 }
 
-static lk_status read_renew(const redisReply *reply, const redisReply **ret)
+static lk_status read_renew(const redisReply *reply, lk__list *ret)
 {
     lk__semaphore_renew_answer a;
 
     if (lk__answer_read(&lk__semaphore_renew_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    *ret = a.renewed.lost.reply;
+    *ret = a.renewed.lost;
     return LK_OK;
 }
 
@@ -490,8 +490,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
     if (lk__answer_read(&lk__semaphore_see_answers, reply, &a) != LK_OK ||
         a.kind != LK__SEMAPHORE_SEE_SEEN)
         return LK_EPROTO;
-    ret->holders = a.seen.holders.reply;
-    ret->waiters = a.seen.waiters.reply;
+    ret->holders = a.seen.holders;
+    ret->waiters = a.seen.waiters;
     ret->number = a.seen.number;
     return LK_OK;
 }

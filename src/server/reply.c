@@ -177,13 +177,6 @@ static bool number_read(const redisReply *reply, int64_t *ret_number)
     return reply->type == REDIS_REPLY_INTEGER;
 }
 
-bool lk__reply_is_number(const redisReply *reply)
-{
-    int64_t number;
-
-    return number_read(reply, &number);
-}
-
 int64_t lk__reply_integer_at(const redisReply *reply, size_t i, int64_t missing)
 {
     int64_t number;

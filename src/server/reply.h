@@ -39,11 +39,8 @@ bool lk__reply_is_text(const redisReply *reply, const char *word);
 /* The i-th element of an array, or NULL. */
 const redisReply *lk__reply_at(const redisReply *reply, size_t i);
 
-/* Whether it is a number that int64_t holds: an integer, or decimal text. */
-bool lk__reply_is_number(const redisReply *reply);
-
-/* The i-th element of an array as a number; missing: there is none. What is no
-   number is none, either; lk__node_check() has refused it where it may not be. */
+/* The i-th element of an array as a number that int64_t holds, an integer or
+   decimal text; missing: there is none. */
 int64_t
 lk__reply_integer_at(const redisReply *reply, size_t i, int64_t missing);
 

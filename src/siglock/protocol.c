@@ -91,13 +91,13 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     return lk__family_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
 }
 
-static lk_status read_renew(const redisReply *reply, const redisReply **ret)
+static lk_status read_renew(const redisReply *reply, lk__list *ret)
 {
     lk__siglock_renew_answer a;
 
     if (lk__answer_read(&lk__siglock_renew_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    *ret = a.renewed.lost.reply;
+    *ret = a.renewed.lost;
     return LK_OK;
 }
 
@@ -125,7 +125,7 @@ static lk_status
 read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 {
     lk__siglock_renew_answer a;
-    lk__siglock_renew_renewed_lost lost;
+    lk__lost_group lost;
 
     (void)fence;
     if (lk__answer_read(&lk__siglock_renew_answers, reply, &a) != LK_OK)
@@ -247,8 +247,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 
     if (lk__answer_read(&lk__siglock_see_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    ret->holders = a.seen.holders.reply;
-    ret->waiters = a.seen.waiters.reply;
+    ret->holders = a.seen.holders;
+    ret->waiters = a.seen.waiters;
     ret->number = a.seen.number;
     return LK_OK;
 }

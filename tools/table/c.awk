@@ -91,33 +91,34 @@ function write_args(base, owner,    names, n, i, kind, members, entries, each)
 
 # ---- answers ----
 
-# The struct and the shape of one group of a list.
-function write_group(base, at,    names, n, i, members, entries)
+# The struct and the shape of what repeats in a list.
+function write_group(name,    at, base, names, n, i, members, entries)
 {
+    at = "group " name
+    base = "lk__" name "_group"
     n = split(values[at], names, " ")
     for (i = 1; i <= n; i++) {
         members = members member(type[at, names[i]], names[i])
         entries = entries entry(type[at, names[i]], base, names[i], ", NULL")
     }
     printf "/* One of a list; see lk__list_get(). */\ntypedef struct %s " \
-        "{\n%s} %s;\n\n", base, members, base > header
-    printf "static const lk__shape %s_shape = {%s, %d};\n\n", base, \
+        "{\n%s} %s;\n\nextern const lk__shape %s_shape;\n\n", base, members, \
+        base, base > header
+    printf "const lk__shape %s_shape = {%s, %d};\n\n", base, \
         write_values(base, entries), n > source
 }
 
 # The values of one answer: its members, and its shape in the list of all.
-function answer_members(base, at, name,    names, n, i, kind, list, members)
+function answer_members(base, at, name,    names, n, i, kind, members)
 {
     n = split(values[at], names, " ")
     shape_entries = ""
     for (i = 1; i <= n; i++) {
         kind = type[at, names[i]]
-        list = base "_" name "_" names[i]
-        if (kind == "list")
-            write_group(list, at "/" names[i])
         members = members "        " substr(member(kind, names[i]), 5)
         shape_entries = shape_entries entry(kind, base "_answer", \
-            name "." names[i], kind == "list" ? ", &" list "_shape" : ", NULL")
+            name "." names[i], kind == "list" ? ", &lk__" \
+            group_of[at, names[i]] "_group_shape" : ", NULL")
     }
     return members
 }
@@ -216,7 +217,7 @@ function write_forms(    names, n, i)
                 own_form[names[i]] > header
 }
 
-function write_c(    names, n, i, base, guard, shared)
+function write_c(    names, n, i, base, guard)
 {
     header = out "/" family "_table.h"
     source = out "/" family "_table.c"
@@ -227,12 +228,16 @@ function write_c(    names, n, i, base, guard, shared)
     printf "/* Made from lua/%s/%s.table. */\n#include \"%s_table.h\"\n\n", \
         family, family, family > source
     write_forms()
+    if (family != "shared")
+        printf "#include \"shared_table.h\"\n\n" > header
     n = split(packed, names, " ")
     for (i = 1; i <= n; i++)
-        if (!is_shared[names[i]])
+        if (!is_shared["packed", names[i]])
             write_packed(names[i])
-        else if (!shared++)
-            printf "#include \"shared_table.h\"\n\n" > header
+    n = split(groups, names, " ")
+    for (i = 1; i <= n; i++)
+        if (!is_shared["group", names[i]])
+            write_group(names[i])
     if (scripts != "")
         write_all_keys()
     n = split(scripts, names, " ")

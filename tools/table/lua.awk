@@ -24,7 +24,10 @@
 #   record.only(text, a, c)  the values of some fields, in the table's order
 #
 # The last two are put in place: they cost no call and no table, and a field that
-# is unknown, missing or out of order is an error here.
+# is unknown, missing or out of order is an error here. So are, of the group `lost`:
+#
+#   group.lost({a = ...})    its values, one behind the other, in the table's order
+#   #group.lost              how many these are
 
 function pattern(kind, separator, takes,    text)
 {
@@ -111,18 +114,24 @@ function trim(text)
     return text
 }
 
-# The text of { field = value, ... }, all fields in their order.
-function joined_of(name, said,    owner, parts, n, i, at, field, value, names, text)
+# Reads { field = value, ... } into value; each field is one of the list.
+function read_fields(name, said, list, value,    parts, n, i, at, field)
 {
-    owner = "packed " name
     n = split_list(said, parts)
     for (i = 1; i <= n; i++) {
         at = index(parts[i], "=")
         field = trim(substr(parts[i], 1, at - 1))
-        if (!has(fields[owner], field) && field != included[owner])
+        if (!has(list, field))
             fail("'" name "' has no field '" field "'")
         value[field] = trim(substr(parts[i], at + 1))
     }
+}
+
+# The text of { field = value, ... }, all fields in their order.
+function joined_of(name, said,    owner, n, i, value, names, text)
+{
+    owner = "packed " name
+    read_fields(name, said, fields[owner] included[owner] " ", value)
     # A text that is included stands for its fields.
     said = fields[owner]
     if (included[owner] in value)
@@ -136,6 +145,19 @@ function joined_of(name, said,    owner, parts, n, i, at, field, value, names, t
             (value[names[i]] ~ / / ? "(" value[names[i]] ")" : value[names[i]])
     }
     return "(" text ")"
+}
+
+# The values of { field = value, ... }, all of a group's in their order.
+function values_of(name, said,    n, i, value, names, text)
+{
+    read_fields(name, said, values["group " name], value)
+    n = split(values["group " name], names, " ")
+    for (i = 1; i <= n; i++) {
+        if (!(names[i] in value))
+            fail("'" name "' is written without '" names[i] "'")
+        text = text (i > 1 ? ", " : "") value[names[i]]
+    }
+    return text
 }
 
 function match_call(name, said,    owner, parts, n, i, wanted, last)
@@ -171,7 +193,7 @@ function form_text(name,    names, n, i, form)
 
 function put_forms(text,    made, name)
 {
-    if (match(text, /'(latchkey|redisson)[^']*'/))
+    if (match(text, /'((latchkey|redisson)[^']*|2[a-z-])'/))
         fail(substr(text, RSTART, RLENGTH) " is said beside the tables")
     while (match(text, /[^a-z_.]form[.][a-z_]+/)) {
         name = substr(text, RSTART + 6, RLENGTH - 6)
@@ -181,10 +203,27 @@ function put_forms(text,    made, name)
     return made text
 }
 
-# Puts in place what is said of forms and of the packed texts.
+# Notes in used_groups which there are.
+function put_groups(text,    names, n, i, at, said, call)
+{
+    n = split(groups, names, " ")
+    for (i = 1; i <= n; i++) {
+        gsub("#group[.]" names[i], count_of(values["group " names[i]]), text)
+        call = "group." names[i] "({"
+        while ((at = index(text, call))) {
+            used_groups = used_groups names[i] " "
+            said = inside_of(substr(text, at + length(call) - 1))
+            text = substr(text, 1, at - 1) values_of(names[i], said) \
+                substr(text, at + length(call) + length(said) + 2)
+        }
+    }
+    return text
+}
+
+# Puts in place what is said of forms, of groups and of the packed texts.
 function put_in_place(text,    names, n, i, at, said, call)
 {
-    text = put_forms(text)
+    text = put_groups(put_forms(text))
     n = split(packed, names, " ")
     for (i = 1; i <= n; i++) {
         call = names[i] ".write({"
@@ -379,6 +418,24 @@ function check_names(owner, text,    names, n, i, name)
     }
 }
 
+# Each list is made of its group, unless that is one value, or is always empty.
+function check_groups(owner, text,    names, n, i, lists, m, j, at, group)
+{
+    gsub(/\n/, " ", text)
+    n = split(answers[owner], names, " ")
+    for (i = 1; i <= n; i++) {
+        at = owner "/" names[i]
+        m = split(values[at], lists, " ")
+        for (j = 1; j <= m; j++) {
+            group = group_of[at, lists[j]]
+            if (type[at, lists[j]] == "list" && !has(used_groups, group) && \
+                count_of(values["group " group]) > 1 && \
+                !match(text, "[{]" toupper(names[i]) ",.*[{][}]"))
+                fail("the list '" lists[j] "' is made without group." group)
+        }
+    }
+}
+
 # Every {ANSWER, ...} has as many values as the table says, and no answer begins
 # with a number. Calls and tables within are put aside from the inside out.
 function check_answers(owner, text,    one, name, count, commas)
@@ -496,7 +553,7 @@ function write_script(name,    owner, path, body, behind, needs, text, file)
     body = first_part
     behind = rest_part
     needs = needs_rest
-    done = gathered = made_ones = ""
+    done = gathered = made_ones = used_groups = ""
     open_ones = " "
     gather(needs_first)
     where = path
@@ -513,6 +570,7 @@ function write_script(name,    owner, path, body, behind, needs, text, file)
     made_ones = ""
     text = text libraries(behind) behind
     check_names(owner, text)
+    check_groups(owner, text)
     check_answers(owner, text)
     file = out "/" family "_" name ".lua"
     printf "%s%s", head(owner), text > file

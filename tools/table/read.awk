@@ -14,8 +14,11 @@
 #     field <name> <type>       text, number, signed, or, as the last one, rest
 #     include <name>            the fields of an earlier one, as the last ones
 #   end
-#   form <name> <text>          a text of which both sides make keys or channels:
-#                               LK__FORM_<NAME> in C, form.<name> in Lua
+#   group <name> <field>:<type>...   number, signed, flag, text: what repeats in a
+#                               list; lk__<name>_group in C, group.<name>() in Lua
+#   form <name> <text>          a text that more than one place needs, for keys,
+#                               channels or records: LK__FORM_<NAME> in C,
+#                               form.<name> in Lua; rights.awk knows it by its name
 #   script <name>
 #     key <name> <form>         N, :<letter>, or Redisson's: a prefix, or what
 #                               stands behind {N}, or <claim> and what stands
@@ -29,7 +32,7 @@
 #     option <name> <type>      behind the args; may be missing at the end
 #     each <name> <type>        all that follow
 #     answer <name> <field>:<type>...   number, signed, flag, text, list
-#     list <answer> <field> <name>:<type>...   the groups of such a list
+#     list <answer> <field> <group>   what such a list is made of
 #   end
 #
 # Lists are kept as texts with a blank behind each element.
@@ -176,9 +179,10 @@ function read_list()
 {
     if (type[owner "/" $2, $3] != "list")
         fail("'" $2 "' has no list '" $3 "'")
-    if (NF < 4)
-        fail("the list '" $3 "' has no values")
-    read_values(owner "/" $2 "/" $3, 4, "number signed flag text ")
+    want(4)
+    if (!has(groups, $4))
+        fail("there is no group '" $4 "' yet")
+    group_of[owner "/" $2, $3] = $4
 }
 
 # ---- beginning and end ----
@@ -193,9 +197,17 @@ function begin()
         form_is_shared[$2] = family != "shared" && FILENAME ~ /\/shared\.table$/
         return
     }
+    if ($1 == "group") {
+        groups = add(groups, $2, "group")
+        read_values("group " $2, 3, "number signed flag text ")
+        if (values["group " $2] == "")
+            fail("the group '" $2 "' has no values")
+        is_shared[$1, $2] = family != "shared" && FILENAME ~ /\/shared\.table$/
+        return
+    }
     if ($1 == "packed" && (NF == 2 || NF == 3 && $3 == "comma")) {
         packed = add(packed, $2, "packed text")
-        is_shared[$2] = family != "shared" && FILENAME ~ /\/shared\.table$/
+        is_shared[$1, $2] = family != "shared" && FILENAME ~ /\/shared\.table$/
         comma["packed " $2] = NF == 3
     } else if ($1 == "script" && NF == 2) {
         scripts = add(scripts, $2, "script")
@@ -214,7 +226,7 @@ function check_lists(    names, n, i, parts, m, j, at)
         m = split(values[at], parts, " ")
         for (j = 1; j <= m; j++)
             if (type[at, parts[j]] == "list" &&
-                values[at "/" parts[j]] == "")
+                !((at, parts[j]) in group_of))
                 fail("nothing says what is in the list '" parts[j] "'")
     }
 }

@@ -23,7 +23,7 @@ static void lists_are_read_by_their_names(void **state)
 {
     script_fixture *f = *state;
     lk__lock_see_answer answer;
-    lk__lock_see_seen_waiters waiter;
+    lk__waiter_group waiter;
 
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");

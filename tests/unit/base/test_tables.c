@@ -18,6 +18,8 @@ static const char *const good_table = "packed p\n"
                                       "  field a text\n"
                                       "  field b rest\n"
                                       "end\n"
+                                      "group g claim:text left:signed\n"
+                                      "group h claim:text\n"
                                       "script s\n"
                                       "  key lock N\n"
                                       "  key queue :q\n"
@@ -27,15 +29,17 @@ static const char *const good_table = "packed p\n"
                                       "  arg how word q t\n"
                                       "  option own text\n"
                                       "  answer held fence:number\n"
-                                      "  answer seen all:list\n"
-                                      "  list seen all claim:text\n"
+                                      "  answer seen all:list few:list\n"
+                                      "  list seen all g\n"
+                                      "  list seen few h\n"
                                       "end\n";
 
 static const char *const good_script =
     "-- needs: f\n"
     "if how == 'q' then return {HELD, f.one(lock_key, claim)} end\n"
     "-- rest\n"
-    "return {SEEN, {queue_key, own, p.read('a b').a}}\n";
+    "local all = {group.g({claim = own, left = 5})}\n"
+    "return {SEEN, all, {queue_key, p.read('a b').a}}\n";
 
 static const char *const good_fragment = "local f = {}\n"
                                          "function f.one(key, claim)\n"
@@ -166,7 +170,7 @@ static void a_table_that_is_wrong_in_itself_is_refused(void **state)
         {"  field a text", "  field b text", "the field 'b' is there twice"},
         {"  field a text", "  include q", "no packed text 'q' yet"},
         {"  field a text", "  field a rest", "nothing comes behind a rest"},
-        {"end\nscript", "script", "'script' is no word of 'packed p'"},
+        {"end\ngroup", "group", "'group' is no word of 'packed p'"},
         {"script s", "scrip s", "'scrip s' begins nothing"},
         {"key queue :q", "key queue :Q", "':Q' is no form of a key"},
         {"key queue :q", "keys queue :q", "no 'key' stands beside 'keys'"},
@@ -182,10 +186,14 @@ static void a_table_that_is_wrong_in_itself_is_refused(void **state)
         {"fence:number", "fence", "'fence' is no <name>:<type>"},
         {"fence:number", "fence:real", "'real' is none of the types"},
         {"answer seen", "answer held", "the answer 'held' is there twice"},
-        {"  list seen all claim:text\n", "",
-         "nothing says what is in the list 'all'"},
+        {"  list seen all g\n", "", "nothing says what is in the list 'all'"},
         {"list seen all", "list seen some", "'seen' has no list 'some'"},
-        {"claim:text\nend\n", "claim:text\n", "'script s' has no end"},
+        {"list seen all g", "list seen all i", "there is no group 'i' yet"},
+        {"list seen all g", "list seen all", "'list' takes 3 values, not 2"},
+        {"group g claim:text left:signed", "group g",
+         "the group 'g' has no values"},
+        {"left:signed", "left:list", "'list' is none of the"},
+        {"few h\nend\n", "few h\n", "'script s' has no end"},
     };
 
     (void)state;
@@ -220,6 +228,8 @@ static void a_script_that_does_not_fit_is_refused(void **state)
          "there is no form 'nobody'"},
         {"lock_key, claim", "'latchkey:in:', lock_key, claim",
          "'latchkey:in:' is said beside the tables"},
+        {"lock_key, claim", "'2x', lock_key, claim",
+         "'2x' is said beside the tables"},
         {"lock_key, claim", "KEYS[1], lock_key, claim",
          "a position is said a second time"},
         {"lock_key, claim", "lock_key, ARGV[1], claim",
@@ -240,11 +250,29 @@ static void a_script_that_does_not_fit_is_refused(void **state)
          "'a' is no field of 'p', or out of order"},
         {"p.read('a b').a", "p.only(own, c)",
          "'c' is no field of 'p', or out of order"},
+        {"group.g({claim = own, left = 5})", "own, 5",
+         "the list 'all' is made without group.g"},
+        {"left = 5", "left = 5, more = 1", "'g' has no field 'more'"},
+        {", left = 5", "", "'g' is written without 'left'"},
         {"needs: f", "needs: f g", "there is no fragment 'g'"},
     };
 
     (void)state;
     ALL_ARE_REFUSED(1, wrongs);
+}
+
+static void a_lists_values_stand_as_its_table_says(void **state)
+{
+    const char *script = changed(good_script, "{claim = own, left = 5}",
+                                 "{claim = own .. 'SPARE', left = #'spare'}");
+
+    (void)state;
+    assert_string_equal(make(good_table, script, good_fragment),
+                        "SPARE\nspare\n");
+    assert_string_equal(make(changed(good_table, "claim:text left:signed",
+                                     "left:signed claim:text"),
+                             script, good_fragment),
+                        "spare\nSPARE\n");
 }
 
 static void a_fragment_that_does_more_than_define_is_refused(void **state)
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_table_that_is_wrong_in_itself_is_refused),
         cmocka_unit_test(a_table_and_a_script_that_do_not_fit_are_refused),
         cmocka_unit_test(a_script_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_lists_values_stand_as_its_table_says),
         cmocka_unit_test(a_fragment_that_does_more_than_define_is_refused),
         cmocka_unit_test(arguments_come_in_the_tables_order),
         cmocka_unit_test(an_answer_is_read_by_its_number),
