@@ -7,9 +7,10 @@
 #include "claims/node.h"
 
 /*
- * A cluster is written in three files: its nodes (cluster_nodes.c), where slots are
- * (cluster.c), and whom the masters name, and how far that is believed
- * (cluster_belief.c). This is what they tell each other.
+ * A cluster is written in four files: its nodes (cluster_nodes.c), where slots are
+ * (cluster.c), what a node says instead of an answer (cluster_redirect.c), and whom
+ * the masters name, and how far that is believed (cluster_belief.c). This is what
+ * they tell each other.
  */
 
 #define LK__CLUSTER_MS UINT64_C(1000000)

@@ -10,11 +10,8 @@
 
 #include "claims/node.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/container.h"
 #include "base/mem.h"
@@ -24,6 +21,7 @@
 #include "claims/inbox.h"
 #include "claims/place.h"
 #include "claims/record.h"
+#include "claims/watchdog.h"
 #include "claims/work.h"
 #include "engine/client.h"
 #include "server/reply.h"
@@ -62,8 +60,7 @@ static bool is_apart(const lk__node *node)
                               node->command_greeting.run_id);
 }
 
-/* It is there: the next outage begins anew. */
-static void serving(lk__node *node)
+void lk__node_serves(lk__node *node)
 {
     node->refusing = false;
     node->offline = false;
@@ -97,7 +94,7 @@ static void on_command_ready(lk__node *node)
         node->can_kill = false; /* the next one cannot say what to kill */
     node->killed_id = 0;
     if (!node->refusing)
-        serving(node);
+        lk__node_serves(node);
     if (node->inbox.state == LK__CONN_READY && is_apart(node))
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
     lk__lane_together(&node->signals.lane, node->command_greeting.run_id);
@@ -480,173 +477,4 @@ uint64_t lk__node_inbox_at(const lk__node *node)
 void lk__node_want_inbox(lk__node *node)
 {
     lk__conn_start(&node->inbox);
-}
-
-void lk__node_address(const lk__node *node, char text[LK__NODE_ADDRESS])
-{
-    const lk__address *address = &node->address;
-    bool colons = address->host != NULL && strchr(address->host, ':') != NULL;
-
-    if (address->path != NULL)
-        snprintf(text, LK__NODE_ADDRESS, "unix:%.100s", address->path);
-    else if (address->host == NULL && node->client->work->cluster != NULL)
-        snprintf(text, LK__NODE_ADDRESS, "the cluster's master");
-    else if (address->host == NULL)
-        snprintf(text, LK__NODE_ADDRESS, "Sentinel's master '%.90s'",
-                 node->client->settings.master);
-    else
-        snprintf(text, LK__NODE_ADDRESS, "%s%.100s%s:%u", colons ? "[" : "",
-                 address->host, colons ? "]" : "", (unsigned)address->port);
-}
-
-/* It ended for want of the server. */
-static bool
-is_out_of_reach(const lk__conn *conn, lk_status status, const char *words)
-{
-    return (status == LK_EOFFLINE || status == LK_ETIMEDOUT) &&
-           conn->state != LK__CONN_READY &&
-           (words == NULL || words == conn->words);
-}
-
-/* The server names a command that it denies, but no key and no channel. */
-static bool is_vague(lk_status status, const char *words)
-{
-    return status == LK_EDENIED && words != NULL &&
-           strstr(words, "permissions to run the '") == NULL;
-}
-
-const lk__node *lk__node_that_said(const lk_client *client, const char *words)
-{
-    for (const lk__node *node = client->node; node != NULL; node = node->next) {
-        if (words == node->command.words)
-            return node;
-    }
-    return client->node;
-}
-
-void lk__node_words(const lk__node *node, lk_status status, const char *words,
-                    char *text, size_t size)
-{
-    const lk__conn *conn = &node->command;
-    char address[LK__NODE_ADDRESS];
-
-    if (is_vague(status, words)) {
-        snprintf(text, size, "%.150s; ACL LOG at the server tells what", words);
-        return;
-    }
-    if (!is_out_of_reach(conn, status, words)) {
-        snprintf(text, size, "%s",
-                 words != NULL ? words : lk_status_text(status));
-        return;
-    }
-    lk__node_address(node, address);
-    if (status == LK_ETIMEDOUT)
-        snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
-                 address, conn->why == LK_EOFFLINE ? "reached" : "used",
-                 conn->words);
-    else
-        snprintf(text, size, "%s cannot be reached: %s", address, conn->words);
-}
-
-/* ---- requests ------------------------------------------------------------ */
-
-lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
-                           const lk__arg *args)
-{
-    if (!lk__node_is_ready(node))
-        return LK_EOFFLINE;
-    request->script = NULL;
-    request->in_full = false;
-    return lk__conn_send(&node->command, request, count, args);
-}
-
-lk_status lk__node_call(lk__conn *conn, lk__request *request,
-                        const lk__script *script, size_t key_count,
-                        const lk__arg *keys, size_t arg_count,
-                        const lk__arg *args)
-{
-    lk__node *node = lk__node_of(conn);
-    bool seen = node->seen[script->index] != 0;
-    lk__arg head[3];
-    lk_status status = lk__conn_check(conn);
-
-    if (conn == &node->command && !lk__node_is_ready(node))
-        return LK_EOFFLINE;
-    if (status != LK_OK)
-        return status;
-    head[0] = lk__arg_text(seen ? "EVALSHA" : "EVAL");
-    head[1] = seen ? lk__arg_bytes(script->sha1, 40)
-                   : lk__arg_bytes(script->body, script->size);
-    head[2] = lk__arg_number((int64_t)key_count);
-
-    request->script = script;
-    request->in_full = !seen;
-    lk__conn_begin(conn, 3 + key_count + arg_count);
-    lk__conn_args(conn, 3, head);
-    lk__conn_args(conn, key_count, keys);
-    lk__conn_args(conn, arg_count, args);
-    status = lk__conn_end(conn, request);
-    if (status == LK_OK && !seen)
-        node->seen[script->index] = request->sent_at;
-    return status;
-}
-
-/* Of all that was under way when the server forgot it, one sends the text
-   again; the rest follow that one by the hash. */
-static void script_lost(lk__node *node, const lk__request *request)
-{
-    uint64_t *seen = &node->seen[request->script->index];
-
-    if (*seen == 0 || request->sent_at < *seen)
-        return;
-    *seen = 0;
-    node->client->stats.scripts_lost++;
-}
-
-/* Every script answers with an array; what may stand in it is for the asker to
-   tell, by the script's table. */
-static bool is_understood(const lk__request *request, const redisReply *reply)
-{
-    return request->script == NULL || reply->type == REDIS_REPLY_ARRAY;
-}
-
-bool lk__node_passes(const lk__request *request, const redisReply *reply)
-{
-    if (lk__reply_is_passing(reply))
-        return true;
-    return lk__node_of(request->conn)->client->work->cluster != NULL &&
-           (lk__reply_is_error(reply, "MOVED") ||
-            lk__reply_is_error(reply, "ASK"));
-}
-
-lk_status lk__node_check(const lk__request *request, const redisReply *reply)
-{
-    lk__conn *conn = request->conn;
-    lk__node *node = lk__node_of(conn);
-    lk_status status = lk__reply_status(reply);
-    bool is_command = conn == &node->command;
-
-    if (status == LK_OK && !is_understood(request, reply)) {
-        lk__conn_break(conn, LK_EPROTO,
-                       "an answer of a script is not understood");
-        return LK_EPROTO;
-    }
-    if (lk__reply_is_noscript(reply) && request->in_full) {
-        lk__conn_break(conn, LK_EPROTO,
-                       "a script that was sent in full is not known");
-        return LK_EPROTO;
-    }
-    if (status == LK_OK)
-        lk__conn_serves(conn);
-    if (lk__node_passes(request, reply))
-        snprintf(node->refusal, sizeof(node->refusal), "%s", reply->str);
-    if (lk__reply_is_noscript(reply) && request->script != NULL) {
-        script_lost(node, request);
-    } else if (status == LK_ELOADING || status == LK_EREADONLY) {
-        node->refusing = node->refusing || is_command;
-        lk__conn_break(conn, status, reply->str);
-    } else if (node->refusing && is_command) {
-        serving(node);
-    }
-    return status;
 }

@@ -2,6 +2,7 @@
 #ifndef LK_CLAIMS_NODE_H
 #define LK_CLAIMS_NODE_H
 
+#include "claims/due.h"
 #include "claims/pace.h"
 #include "claims/record.h"
 #include "claims/replica.h"
@@ -11,7 +12,6 @@
 #include "claims/trust.h"
 #include "claims/under.h"
 #include "claims/view.h"
-#include "claims/watchdog.h"
 #include "server/conn.h"
 #include "server/endpoint.h"
 #include "server/greet.h"
@@ -161,6 +161,17 @@ uint64_t lk__node_inbox_at(const lk__node *node);
 /* Opens the inbox, if that was not done. */
 void lk__node_want_inbox(lk__node *node);
 
+/* It does what it is asked: the next outage begins anew. */
+void lk__node_serves(lk__node *node);
+
+/* Hands what is queued on its connections to the streams. */
+void lk__node_flush(lk__node *node);
+
+/* Requests that were queued and not answered. */
+size_t lk__node_pending(const lk__node *node);
+
+/* ---- node_words.c ---- */
+
 /* Where it is, as in a URL, without what is secret there; what is long is cut. */
 enum { LK__NODE_ADDRESS = 120 };
 void lk__node_address(const lk__node *node, char text[LK__NODE_ADDRESS]);
@@ -179,11 +190,7 @@ lk__node_that_said(const struct lk_client *client, const char *words);
 void lk__node_words(const lk__node *node, lk_status status, const char *words,
                     char *text, size_t size);
 
-/* Hands what is queued on its connections to the streams. */
-void lk__node_flush(lk__node *node);
-
-/* Requests that were queued and not answered. */
-size_t lk__node_pending(const lk__node *node);
+/* ---- node_call.c ---- */
 
 /* Queues a plain command. */
 lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,

@@ -8,20 +8,11 @@ struct lk__node;
 
 /*
  * The watchdog renews holds in bulk. When a claim falls due it is put on a
- * list of its node's; leaving the monitor sends the list in batches over the road (road.h),
- * as many at a time as are needed. The answer names only the lost. What is not
+ * list of its node's (due.h); leaving the monitor sends the list in batches (batch.h)
+ * over the road (road.h), as many at a time as are needed. The answer names only the lost. What is not
  * answered is tried again until the deadline. What has no road yet stays on
  * the list.
  */
-
-/* What is to be renewed at once, and the batches under way. */
-typedef struct lk__due {
-    lk__claim *first, *last;
-    size_t count;
-    unsigned batches;
-    uint64_t room;    /* for so many, as far as the server keeps up */
-    uint64_t took_ns; /* the last batch that was answered */
-} lk__due;
 
 /* When a claim that was granted or renewed at this time is due again. */
 uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at);
@@ -36,6 +27,9 @@ uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now);
 /* A HELD claim was renewed by what was sent then. */
 void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at,
                           uint64_t lease_ms);
+
+/* A HELD claim was not renewed: it is due again a little later. */
+void lk__watchdog_again(lk__claim *claim);
 
 /* The claim's name is at this node no more: what is due is so at another. The
    caller has the claim. */

@@ -8,6 +8,7 @@
 #include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/wait.h"
+#include "claims/watchdog.h"
 
 static void settle(lk_client *client)
 {

@@ -21,6 +21,7 @@
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/record.h"
+#include "claims/watchdog.h"
 #include "claims/work.h"
 #include "engine/watch.h"
 

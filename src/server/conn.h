@@ -125,6 +125,8 @@ void lk__conn_serves(lk__conn *conn);
 /* Gives the stream up and tries again later. words go to the log. */
 void lk__conn_break(lk__conn *conn, lk_status why, const char *words);
 
+/* ---- conn_send.c ---- */
+
 /* One argument of a command: bytes, or a number. */
 typedef struct lk__arg {
     const char *bytes; /* NULL: number is the argument */
@@ -155,11 +157,15 @@ lk_status lk__conn_end(lk__conn *conn, lk__request *request);
 /* Hands queued bytes to the stream. */
 void lk__conn_flush(lk__conn *conn);
 
+/* Until when something has to be heard, or its oldest request, which there is, comes
+   too late. */
+uint64_t lk__conn_limit(const lk__conn *conn);
+
+/* ---- conn_read.c ---- */
+
 /* Bytes came on a link, which may be the connection's no more. */
 void lk__conn_take(lk__conn *conn, const lk__link *link, const char *bytes,
                    size_t size);
-
-/* ---- conn_read.c ---- */
 
 /*
  * A caller is about to sleep in this parking: if it waits alone, and the stream
