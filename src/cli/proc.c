@@ -21,7 +21,14 @@ const char *cli_proc_field(pid_t pid, int field, char text[CLI_PROC_SIZE])
     text[size] = '\0';
     /* Behind the program's name, which may have anything in it. */
     at = strrchr(text, ')');
-    for (int i = CLI_PROC_STATE - 1; at != NULL && i < field; i++)
-        at = strchr(at + 1, ' ');
-    return at != NULL && at[1] != '\0' ? at + 1 : NULL;
+    return at != NULL ? cli_proc_skip(at, field - CLI_PROC_STATE + 1) : NULL;
+}
+
+const char *cli_proc_skip(const char *field, int count)
+{
+    for (int i = 0; field != NULL && i < count; i++) {
+        field = strchr(field, ' ');
+        field = field != NULL && field[1] != '\0' ? field + 1 : NULL;
+    }
+    return field;
 }

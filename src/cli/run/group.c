@@ -4,58 +4,40 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "cli/proc.h"
 
 typedef enum member { MEMBER_NOT, MEMBER_DEAD, MEMBER_ALIVE } member;
 
-/* Field number of proc(5), of those behind the name; "" if there is none. */
-static const char *field(const char *at, int number)
+/* What it is, from its state on. */
+static member member_of(const char *state, pid_t group)
 {
-    for (int i = 3; i < number; i++) {
-        at += strspn(at, " ");
-        at += strcspn(at, " ");
-    }
-    return at + strspn(at, " ");
-}
+    const char *at = cli_proc_skip(state, CLI_PROC_GROUP - CLI_PROC_STATE);
 
-/* Reads a line such as `7 (a) b) Z 1 5 ...`: the name may hold anything. */
-static member member_of(const char *line, pid_t group)
-{
-    enum { STATE = 3, GROUP = 5, THREADS = 20 };
-    const char *behind = strrchr(line, ')');
-    char state;
-
-    if (behind == NULL ||
-        strtol(field(behind + 1, GROUP), NULL, 10) != (long)group)
+    if (at == NULL || strtol(at, NULL, 10) != (long)group)
         return MEMBER_NOT;
-    state = *field(behind + 1, STATE);
+    at = cli_proc_skip(at, CLI_PROC_THREADS - CLI_PROC_GROUP);
     /* The first thread of a process can be dead while others still end. */
-    if ((state == 'Z' || state == 'X') &&
-        strtol(field(behind + 1, THREADS), NULL, 10) <= 1)
+    if ((*state == 'Z' || *state == 'X') &&
+        (at == NULL || strtol(at, NULL, 10) <= 1))
         return MEMBER_DEAD;
     return MEMBER_ALIVE;
 }
 
 static member look_at(const char *process, pid_t group)
 {
-    char path[300];
-    char line[512];
-    size_t size;
-    FILE *file;
+    char text[CLI_PROC_SIZE];
+    const char *state;
 
-    (void)snprintf(path, sizeof(path), "/proc/%s/stat", process);
-    file = fopen(path, "re");
+    errno = 0;
+    state =
+        cli_proc_field((pid_t)strtol(process, NULL, 10), CLI_PROC_STATE, text);
+    if (state != NULL)
+        return member_of(state, group);
     /* Without memory or descriptors it cannot be looked at, and may live. */
-    if (file == NULL)
-        return errno == ENOMEM || errno == EMFILE || errno == ENFILE
-                   ? MEMBER_ALIVE
-                   : MEMBER_NOT;
-    size = fread(line, 1, sizeof(line) - 1, file);
-    line[size] = '\0';
-    (void)fclose(file);
-    return member_of(line, group);
+    return errno == ENOMEM || errno == EMFILE || errno == ENFILE ? MEMBER_ALIVE
+                                                                 : MEMBER_NOT;
 }
 
 /* The next one in /proc. NULL: it was the last, or, with errno, not told. */
