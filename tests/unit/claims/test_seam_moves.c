@@ -13,20 +13,16 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played_cluster.h"
+#include "support/masters.h"
 
 enum {
-    MASTERS = 3,
-    BELIEF_MS = 3000,
     DOUBT_MS = BELIEF_MS - 32, /* what a clock may drift is taken off */
     SOON_MS = 250,             /* from the first question to the second */
-    ROUND_MS = 1100,           /* each master was asked again */
     BRIEF_MS = 6000,           /* of such a lease a renewal comes soon */
     TWICE_MS = 2 * ROUND_MS,
     PATIENCE_MS = 2 * BELIEF_MS,
     LATE_MS = 1500,
     LINGER_MS = 10000,
-    LONG_MS = 60000,
     HOLDS = 100,
     ANSWER_MS =
         200,        /* with such answers four questions at a time are too few */
@@ -42,13 +38,6 @@ static int teardown(void **state)
     return 0;
 }
 
-/* It takes from all of them. */
-static void open_and_settle(const lk_client_options *options)
-{
-    p = played_new_cluster(3, options, MASTERS, NULL);
-    played_run_ms(p, BELIEF_MS + 2 * ROUND_MS);
-}
-
 static int setup(void **state)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
@@ -56,16 +45,8 @@ static int setup(void **state)
                                      .command_timeout_ms = PATIENCE_MS};
 
     (void)state;
-    open_and_settle(&brief);
+    p = masters_new(MASTERS, &brief);
     return 0;
-}
-
-static lk_hold *take(void)
-{
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(p->lock, LONG_MS, NULL, &hold), LK_OK);
-    return hold;
 }
 
 /* Each is met anew. */
@@ -130,7 +111,7 @@ static void a_wait_goes_on_when_its_master_is_believed_again(void **state)
    that it is there as well. */
 static void a_hold_is_not_believed_at_a_master_never_reached(void **state)
 {
-    lk_hold *hold = take();
+    lk_hold *hold = masters_take(p);
 
     (void)state;
     p->nodes[3].connect_answer = -111;
@@ -178,7 +159,7 @@ static void a_try_is_not_sent_to_and_fro_for_ever(void **state)
 
 static void an_answer_behind_asking_is_of_that_move_alone(void **state)
 {
-    lk_hold *hold = take();
+    lk_hold *hold = masters_take(p);
     uint64_t renewals = played_stats(p).renewals;
     char ask[64];
 
@@ -234,7 +215,7 @@ static void all_that_is_due_is_asked_for_in_time(void **state)
     unsigned renewals;
 
     (void)state;
-    open_and_settle(NULL);
+    p = masters_new(MASTERS, NULL);
     for (size_t i = 0; i < HOLDS; i++) {
         locks[i] = played_lock_at(p, 0);
         p->is_held = false;

@@ -13,12 +13,9 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/played_cluster.h"
+#include "support/masters.h"
 
 enum {
-    MASTERS = 3,
-    BELIEF_MS = 3000,
-    ROUND_MS = 1100, /* each master was asked again */
     WAIT_MS = 2000,  /* as the wait wants it */
     EARLY_MS = 700,  /* when the cause is over, */
     FOUND_MS = 1000, /* and how long it takes to find that out, at the most */
@@ -30,8 +27,7 @@ static played *p;
 static int setup(void **state)
 {
     (void)state;
-    p = played_new_cluster(3, NULL, MASTERS, NULL);
-    played_run_ms(p, BELIEF_MS + 2 * ROUND_MS);
+    p = masters_new(MASTERS, NULL);
     return 0;
 }
 

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Whom a client of a cluster asks for what it believes, how often, and behind what. */
+
+#include <latchkey/latchkey.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/masters.h"
+
+enum {
+    MANY = 5,
+    MISSED_MS = 10000,
+    SOON_MS = 300, /* masters that are asked more often were so again */
+    TWICE_MS = 2 * BELIEF_MS,
+    PHASES = 12, /* of a round */
+    PHASE_MS = 170,
+    CROWD = 64, /* commands, behind which a question does not go */
+    OTHERS = 512
+};
+
+static played *p;
+
+static int setup(void **state)
+{
+    (void)state;
+    p = masters_new(MASTERS, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    played_free(p);
+    return 0;
+}
+
+/* ---- who is asked ---------------------------------------------------------------- */
+
+static void assert_each_asked(uint64_t ms, unsigned least, unsigned most)
+{
+    for (size_t i = 0; i < MANY; i++)
+        p->nodes[i].maps = 0;
+    played_run_ms(p, ms);
+    for (size_t i = 0; i < MANY; i++)
+        assert_in_range(p->nodes[i].maps, least, most);
+}
+
+/* Three of five in each round, of a second if there is anything to be lost. */
+static void a_majority_is_asked_in_turn(void **state)
+{
+    lk_hold *hold;
+
+    (void)state;
+    p = masters_new(MANY, NULL);
+    assert_each_asked(LONG_MS, 17, 19);
+    hold = masters_take(p);
+    assert_each_asked(LONG_MS, 35, 37);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void all_are_asked_when_one_is_slow_to_answer(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, TWICE_MS + PHASE_MS);
+        p->nodes[1].is_mute = true;
+        played_run_ms(p, BELIEF_MS);
+        assert_in_range(masters_take_ms(p), 0, SOON_MS);
+        p->nodes[1].is_mute = false;
+    }
+}
+
+/* What a master will not say, the others do: at rest, when that ends, and later. */
+static void others_are_asked_when_one_refuses(void **state)
+{
+    lk_hold *hold;
+
+    (void)state;
+    p->nodes[1].hides_map = true;
+    played_run_ms(p, BELIEF_MS + MISSED_MS);
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, TWICE_MS + PHASE_MS);
+        assert_in_range(masters_take_ms(p), 0, SOON_MS);
+    }
+    hold = masters_take(p);
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, TWICE_MS + PHASE_MS);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* A hold that ends a rest bears as much as any. */
+static void a_rest_that_ends_is_followed_by_questions(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PHASES; i++) {
+        lk_hold *hold;
+
+        played_run_ms(p, TWICE_MS + i * PHASE_MS);
+        hold = masters_take(p);
+        played_run_ms(p, ROUND_MS);
+        fake_world_freeze(p->world, (BELIEF_MS - 1200) * FAKE_MS);
+        assert_status(lk_hold_check(hold), LK_OK);
+        assert_status(lk_hold_release(hold), LK_OK);
+    }
+}
+
+/* ---- a crowd of commands ---------------------------------------------------------- */
+
+static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                          .command_timeout_ms = LONG_MS};
+
+/* To any name. */
+static const char granted[] = PLAYED_GRANTED("500000", "30000");
+
+/* A lock of a name at this node. */
+static lk_lock *lock_at(size_t node)
+{
+    static unsigned last;
+    lk_lock *lock = NULL;
+    char name[16];
+
+    do
+        (void)snprintf(name, sizeof(name), "m%u", last++);
+    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
+    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
+    return lock;
+}
+
+/* Nothing passes that stream any more. */
+static void stall_commands(size_t node)
+{
+    fake_link *link = p->nodes[node].script_link;
+
+    assert_non_null(link);
+    fake_stall(link, fake_world_now(p->world) + LONG_MS * FAKE_MS);
+}
+
+static void acquire_at(size_t node, unsigned count, call *calls)
+{
+    for (unsigned i = 0; i < count; i++) {
+        lk_lock *lock = lock_at(node);
+
+        assert_status(lk_lock_acquire_async(lock, LONG_MS, NULL,
+                                            call_on_acquire, &calls[i]),
+                      LK_OK);
+        lk_lock_free(lock);
+    }
+}
+
+/* Such a client is not shut down in order. */
+static void end_with(lk_hold *hold, const call *calls, unsigned count)
+{
+    (void)lk_hold_release(hold);
+    lk_lock_free(p->lock);
+    p->lock = NULL;
+    assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
+    played_run_ms(p, 1);
+    while (count-- > 0) {
+        assert_int_equal(atomic_load(&calls[count].ends), 1);
+        if (calls[count].hold != NULL)
+            (void)lk_hold_release(calls[count].hold);
+    }
+}
+
+static void a_belief_does_not_stand_behind_a_crowd_of_commands(void **state)
+{
+    static call calls[MASTERS][CROWD + 1];
+    lk_hold *hold;
+
+    (void)state;
+    memset(calls, 0, sizeof(calls));
+    p = masters_new(MASTERS, &patient);
+    hold = masters_take(p);
+    p->answers[PLAYED_ACQUIRE] = granted;
+    for (size_t i = 0; i < MASTERS; i++) {
+        acquire_at(i, 1, &calls[i][CROWD]);
+        played_run_ms(p, SOON_MS);
+        stall_commands(i);
+        acquire_at(i, CROWD, calls[i]);
+    }
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, ROUND_MS);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    end_with(hold, calls[0], MASTERS * (CROWD + 1));
+}
+
+/* Where there is no lane it is not long in coming all the same: a millisecond for
+   each of them, and more. */
+static void no_more_is_under_way_than_a_belief_may_stand_behind(void **state)
+{
+    static call calls[OTHERS];
+    lk_hold *hold;
+
+    (void)state;
+    memset(calls, 0, sizeof(calls));
+    p = masters_new(MASTERS, &patient);
+    hold = masters_take(p);
+    p->answers[PLAYED_ACQUIRE] = granted;
+    played_run_ms(p, SOON_MS);
+    stall_commands(0);
+    acquire_at(0, OTHERS, calls);
+    assert_in_range(played_stats(p).pending, CROWD, BELIEF_MS / 12 + MASTERS);
+    end_with(hold, calls, OTHERS);
+}
+
+/* It goes over the lane of the renewals, and is answered when the commands are back
+   already. */
+static void a_question_under_way_outlives_the_commands(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000};
+    unsigned maps;
+    fake_link *commands;
+    lk_hold *hold;
+
+    (void)state;
+    p = masters_new(MASTERS, &brief);
+    hold = masters_take(p);
+    commands = p->nodes[0].script_link;
+    played_run_ms(p, BELIEF_MS);
+    assert_ptr_not_equal(p->nodes[0].script_link, commands);
+    p->nodes[0].slow_ms = ROUND_MS;
+    for (maps = p->nodes[0].maps; p->nodes[0].maps == maps;)
+        played_run_ms(p, 1);
+    fake_break(commands, -ECONNRESET);
+    played_run_ms(p, LONG_MS);
+    assert_int_equal(played_stats(p).disconnects, 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define BARE(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BARE(a_majority_is_asked_in_turn),
+        TEST(all_are_asked_when_one_is_slow_to_answer),
+        TEST(others_are_asked_when_one_refuses),
+        TEST(a_rest_that_ends_is_followed_by_questions),
+        BARE(a_belief_does_not_stand_behind_a_crowd_of_commands),
+        BARE(no_more_is_under_way_than_a_belief_may_stand_behind),
+        BARE(a_question_under_way_outlives_the_commands),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Slots of a cluster that go from master to master, and some that are on their way. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/masters.h"
+
+enum {
+    SOON_MS = 300, /* masters that are asked more often were so again */
+    TWICE_MS = 2 * BELIEF_MS,
+    TURN_MS = 80,
+    MOVE_MS = 20,
+    PENDING_MOST = 16,
+    OTHERS = 512,
+    OTHER_SIZE = 16
+};
+
+static played *p;
+
+static int setup(void **state)
+{
+    (void)state;
+    p = masters_new(MASTERS, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    played_free(p);
+    return 0;
+}
+
+/* ---- slots that go from master to master --------------------------------------- */
+
+/* From now on the masters are asked one after the other, as each is from when it
+   was connected. */
+static void ask_in_turn(void)
+{
+    for (size_t i = 1; i < MASTERS; i++) {
+        fake_world_settings(p->world)->connect_ns = i * TURN_MS * FAKE_MS;
+        played_kill(p, i);
+        p->nodes[i].connect_answer = 0;
+        played_run_ms(p, 2);
+    }
+    fake_world_settings(p->world)->connect_ns = FAKE_MS;
+    played_run_ms(p, ROUND_MS);
+}
+
+/* Parts of n1's go to n0 for longer than anybody is believed, faster than all are
+   asked; and all that are asked know it. */
+static void a_reshard_ends_no_belief(void **state)
+{
+    lk_hold *hold;
+    size_t part = PLAYED_PARTS / MASTERS + 1;
+
+    (void)state;
+    ask_in_turn();
+    hold = masters_take(p);
+    for (unsigned i = 0; i < BELIEF_MS / MOVE_MS + 10; i++, part++) {
+        for (size_t node = 0; node < MASTERS; node++)
+            p->nodes[node].named[part] = 0;
+        played_run_ms(p, MOVE_MS);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Those that are asked after it go on to name the one that sent it. */
+static void a_hint_that_all_others_deny_is_given_up(void **state)
+{
+    char moved[64];
+    unsigned scripts;
+
+    (void)state;
+    p->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
+    assert_in_range(masters_take_ms(p), 0, SOON_MS);
+    assert_true(p->nodes[1].scripts > 0);
+    p->nodes[0].says = NULL;
+    played_run_ms(p, TWICE_MS);
+    scripts = p->nodes[0].scripts;
+    assert_in_range(masters_take_ms(p), 0, SOON_MS);
+    assert_true(p->nodes[0].scripts > scripts);
+}
+
+/* It is nobody's, so nobody else has it. */
+static void a_slot_without_a_master_denies_nobody(void **state)
+{
+    lk_hold *hold = masters_take(p);
+
+    (void)state;
+    p->nodes[1].named[0] = p->nodes[2].named[0] = PLAYED_NOBODY;
+    played_run_ms(p, TWICE_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_in_range(masters_take_ms(p), 0, SOON_MS);
+}
+
+/* Nor is what is held there lost while masters disagree about others. */
+static void a_slot_without_a_master_stays_where_it_was(void **state)
+{
+    unsigned part = played_slot() / PLAYED_PART;
+    lk_hold *hold = masters_take(p);
+
+    (void)state;
+    p->nodes[1].named[part] = p->nodes[2].named[part] = PLAYED_NOBODY;
+    p->nodes[1].named[PLAYED_PARTS - 1] = 1;
+    played_run_ms(p, TWICE_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void masters_that_all_have_new_addresses_are_found(void **state)
+{
+    (void)state;
+    p = played_new_cluster(3, NULL, MASTERS, "n0,n1,n6");
+    played_run_ms(p, BELIEF_MS + ROUND_MS);
+    for (size_t i = 0; i < MASTERS; i++) {
+        played_kill(p, i);
+        played_replace(p, i, MASTERS + i);
+    }
+    (void)masters_take_ms(p);
+    assert_true(p->nodes[3].scripts > 0);
+}
+
+/* ---- half moved slots ------------------------------------------------------------- */
+
+static unsigned renewals_of_a_second(void)
+{
+    unsigned before = p->nodes[0].scripts;
+
+    played_run_ms(p, 1000);
+    return p->nodes[0].scripts - before;
+}
+
+/* The target knows nothing of the slot any more, as one that was restarted. */
+static void a_renewal_that_is_refused_elsewhere_pauses(void **state)
+{
+    lk_hold *hold = masters_take(p);
+    char ask[64];
+
+    (void)state;
+    p->nodes[0].says = masters_at_slot(ask, "ASK", 1);
+    p->nodes[1].says = "-TRYAGAIN Multiple keys request during rehashing of "
+                       "slot\r\n";
+    while (p->nodes[1].askings == 0)
+        played_run_ms(p, 10);
+    assert_in_range(renewals_of_a_second(), 1, 40);
+    p->nodes[0].says = p->nodes[1].says = NULL;
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Others may have held there meanwhile, with a higher fence. */
+static void the_next_server_is_asked_by_fence(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000};
+    unsigned part = played_slot() / PLAYED_PART;
+    char moved[64];
+    lk_hold *hold;
+    unsigned scripts;
+
+    (void)state;
+    p = masters_new(MASTERS, &brief);
+    hold = masters_take(p);
+    scripts = p->nodes[0].scripts;
+    p->nodes[0].says = "-TRYAGAIN Multiple keys request during rehashing of "
+                       "slot\r\n";
+    while (p->nodes[0].scripts == scripts)
+        played_run_ms(p, 1);
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].named[part] = 1;
+    p->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
+    while (p->counts[PLAYED_CONFIRM] + p->counts[PLAYED_RENEW] == 0)
+        played_run_ms(p, 1);
+    assert_true(p->nodes[1].scripts > 0);
+    assert_int_equal(p->counts[PLAYED_RENEW], 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static const lk_client_options narrow = {LK_CLIENT_OPTIONS_INIT,
+                                         .watchdog_ms = 3000,
+                                         .max_pending = PENDING_MOST};
+
+/* Else what comes next on the connection would be meant by it. */
+static void nothing_stands_behind_an_asking_without_its_question(void **state)
+{
+    call calls[PENDING_MOST] = {0};
+    lk_lock *locks[PENDING_MOST];
+    size_t count = 0;
+    unsigned connects;
+    lk_hold *hold;
+    char ask[64];
+
+    (void)state;
+    p = masters_new(MASTERS, &narrow);
+    hold = masters_take(p);
+    connects = p->nodes[1].connects;
+    p->nodes[1].is_mute = true;
+    played_run_ms(p, ROUND_MS); /* the question for its map waits there */
+    while (played_stats(p).pending < PENDING_MOST - 1) {
+        locks[count] = played_lock_at(p, 1);
+        assert_status(lk_lock_acquire_async(locks[count], LONG_MS, NULL,
+                                            call_on_acquire, &calls[count]),
+                      LK_OK);
+        played_run_ms(p, 10);
+        count++;
+    }
+    p->nodes[0].says = masters_at_slot(ask, "ASK", 1);
+    played_run_ms(p, 2000);
+    assert_int_equal(p->nodes[1].askings, 0);
+    assert_true(p->nodes[1].connects > connects);
+    (void)lk_hold_release(hold);
+    lk_lock_free(p->lock);
+    p->lock = NULL;
+    assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
+    played_run_ms(p, 1);
+    while (count-- > 0) {
+        assert_int_equal(atomic_load(&calls[count].ends), 1);
+        assert_null(calls[count].hold);
+        lk_lock_free(locks[count]);
+    }
+}
+
+static void *others[OTHERS];
+
+/* What was freed is somebody else's now. */
+static void memory_goes(void *data)
+{
+    (void)data;
+    for (size_t i = 0; i < OTHERS; i++) {
+        size_t size = (i % (OTHERS / 8) + 1) * OTHER_SIZE;
+
+        others[i] = malloc(size);
+        assert_non_null(others[i]);
+        memset(others[i], 0, size);
+    }
+}
+
+static void an_answer_to_a_question_that_has_ended_sets_no_alarm(void **state)
+{
+    lk_hold *hold = masters_take(p);
+    call c = {0};
+
+    (void)state;
+    p->nodes[0].says = "-ERR Script attempted to access a non local key in a "
+                       "cluster node\r\n";
+    played_ways(p, 1, 50);
+    fake_world_at(p->world, fake_world_now(p->world) + 51 * FAKE_MS + 1000,
+                  memory_goes, NULL);
+    assert_status(lk_lock_force_release_async(p->lock, call_on_done, &c),
+                  LK_OK);
+    played_run_ms(p, 10);
+    assert_status(lk_client_shutdown(p->client, 1000), LK_ETIMEDOUT);
+    assert_status(call_wait(&c, NULL), LK_ECLOSED);
+    (void)lk_hold_release(hold);
+    for (size_t i = 0; i < OTHERS; i++)
+        free(others[i]);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define BARE(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_reshard_ends_no_belief),
+        TEST(a_hint_that_all_others_deny_is_given_up),
+        TEST(a_slot_without_a_master_denies_nobody),
+        TEST(a_slot_without_a_master_stays_where_it_was),
+        BARE(masters_that_all_have_new_addresses_are_found),
+        TEST(a_renewal_that_is_refused_elsewhere_pauses),
+        BARE(the_next_server_is_asked_by_fence),
+        BARE(nothing_stands_behind_an_asking_without_its_question),
+        TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
