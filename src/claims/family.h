@@ -4,6 +4,7 @@
 
 #include "claims/claim.h"
 #include "claims/place.h"
+#include "claims/protocol.h"
 #include "claims/question.h"
 
 /*
@@ -46,5 +47,22 @@ void lk__family_key(lk__question *q, const lk__place *place, size_t key);
 lk__question *lk__family_fill(lk__question *q, const lk__place *place,
                               const lk__signature *signature, size_t key_count,
                               const void *args);
+
+/* ---- family_read.c ---- */
+
+/* Answers that several families give alike, those of the shared table; see
+   protocol.h for what each reads. A look is a touch by one alone. */
+lk_status lk__family_read_look(const redisReply *reply, lk__seek_answer *ret);
+lk_status lk__family_read_touch(const redisReply *reply, size_t count,
+                                lk__touch_answer *ret);
+uint64_t lk__family_read_ticket(const redisReply *reply, size_t i);
+bool lk__family_read_hand_on(const redisReply *reply);
+lk_status lk__family_read_renew(const redisReply *reply, lk__list *ret);
+lk_status lk__family_read_close(const redisReply *reply, lk__close_answer *ret);
+lk_status
+lk__family_read_revoke(const redisReply *reply, lk__revoke_answer *ret);
+lk_status
+lk__family_read_forget(const redisReply *reply, lk__forget_answer *ret);
+lk_status lk__family_read_info(const redisReply *reply, lk__info_answer *ret);
 
 #endif /* LK_CLAIMS_FAMILY_H */

@@ -144,83 +144,12 @@ static lk_status read_acquire(const redisReply *reply, lk__seek_answer *ret)
     return LK_OK;
 }
 
-/* Of a touch; of no other answer. */
-static lk_status
-read_touched(const redisReply *reply, lk__rwlock_touch_answer *ret)
-{
-    lk_status status = lk__answer_read(&lk__rwlock_touch_answers, reply, ret);
-
-    return status == LK_OK && ret->kind == LK__RWLOCK_TOUCH_TOUCHED &&
-                   ret->touched.next <= LK__NEXT_FREE
-               ? LK_OK
-               : LK_EPROTO;
-}
-
-/* One looked for itself: it holds, or is told its ticket. */
-static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
-{
-    lk__rwlock_touch_answer a;
-    lk__found_group hold;
-    lk__ticket_group one;
-    lk_status status = read_touched(reply, &a);
-
-    if (status != LK_OK || lk__list_count(&a.touched.tickets) != 1)
-        return LK_EPROTO;
-    if (lk__list_count(&a.touched.holds) > 0) {
-        lk__list_get(&a.touched.holds, 0, &hold);
-        ret->found = true;
-        ret->more = a.touched.more;
-        return held(ret, hold.fence, hold.left);
-    }
-    lk__list_get(&a.touched.tickets, 0, &one);
-    ret->what = one.ticket == 0 ? LK__SEEK_GONE : LK__SEEK_QUEUED;
-    ret->left_ms = a.touched.left;
-    ret->ticket = (uint64_t)one.ticket;
-    ret->next = (lk__next)a.touched.next;
-    ret->more = a.touched.more;
-    return LK_OK;
-}
-
 static lk_status
 read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 {
     return claim->seek->look.script == lk__rwlock_acquire.script
                ? read_acquire(reply, ret)
-               : read_look(reply, ret);
-}
-
-/* Whose turn it is is the first of the caller's; a holder looks, too. */
-static lk_status
-read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
-{
-    lk__rwlock_touch_answer a;
-    lk__ticket_group one;
-
-    if (read_touched(reply, &a) != LK_OK ||
-        lk__list_count(&a.touched.tickets) != count)
-        return LK_EPROTO;
-    ret->left_ms = a.touched.left;
-    ret->more = a.touched.more;
-    ret->turn = count;
-    for (size_t i = 0; a.touched.next != LK__NEXT_NOT && i < count; i++) {
-        lk__list_get(&a.touched.tickets, i, &one);
-        if (one.ticket == 0)
-            continue;
-        ret->turn = i;
-        break;
-    }
-    return LK_OK;
-}
-
-static uint64_t read_ticket(const redisReply *reply, size_t i)
-{
-    lk__rwlock_touch_answer a;
-    lk__ticket_group one;
-
-    if (read_touched(reply, &a) != LK_OK)
-        return 0;
-    lk__list_get(&a.touched.tickets, i, &one);
-    return (uint64_t)one.ticket;
+               : lk__family_read_look(reply, ret);
 }
 
 /* ---- holding ---- */
@@ -299,16 +228,6 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     }
     args.claims_count = used;
     return lk__family_fill(q, claims[0]->place, &lk__rwlock_renew, 0, &args);
-}
-
-static lk_status read_renew(const redisReply *reply, lk__list *ret)
-{
-    lk__rwlock_renew_answer a;
-
-    if (lk__answer_read(&lk__rwlock_renew_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = a.renewed.lost;
-    return LK_OK;
 }
 
 lk__question *
@@ -392,20 +311,6 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
                     claim->id, &args);
 }
 
-static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
-{
-    lk__rwlock_close_answer a;
-
-    if (lk__answer_read(&lk__rwlock_close_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = (lk__close_answer){.was_held = false};
-    if (a.kind == LK__RWLOCK_CLOSE_CLOSED) {
-        ret->was_held = a.closed.was == 2;
-        ret->more = a.closed.more;
-    }
-    return LK_OK;
-}
-
 static lk__question *force(const lk__place *place, const char *owner)
 {
     lk__question *q = lk__family_begin(place, &lk__rwlock_force, 0);
@@ -421,13 +326,6 @@ static lk__question *force(const lk__place *place, const char *owner)
 static lk__question *hand_on(const lk__place *place)
 {
     return touch(place, NULL, 0);
-}
-
-static bool read_hand_on(const redisReply *reply)
-{
-    lk__rwlock_touch_answer a;
-
-    return read_touched(reply, &a) == LK_OK && a.touched.more;
 }
 
 /* ---- taking over ---- */
@@ -483,19 +381,6 @@ static lk__question *revoke(const lk__place *place, const char *owner)
                      : NULL;
 }
 
-static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
-{
-    lk__rwlock_revoke_answer a;
-
-    if (lk__answer_read(&lk__rwlock_revoke_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = (lk__revoke_answer){.is_held = a.kind == LK__RWLOCK_REVOKE_REVOKED,
-                               .left_ms = LK_FOREVER};
-    if (ret->is_held && a.revoked.told)
-        ret->left_ms = a.revoked.left;
-    return LK_OK;
-}
-
 static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__rwlock_forget, 0);
@@ -506,33 +391,6 @@ static lk__question *forget(const lk__place *place)
                      : NULL;
 }
 
-/* An owner's text is followed by a NUL, as hiredis has it. */
-static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
-{
-    lk__rwlock_forget_answer a;
-
-    if (lk__answer_read(&lk__rwlock_forget_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = (lk__forget_answer){.what = LK__FORGET_NOTHING};
-    switch ((lk__rwlock_forget_kind)a.kind) {
-    case LK__RWLOCK_FORGET_NOTHING:
-        break;
-    case LK__RWLOCK_FORGET_DONE:
-        ret->what = LK__FORGET_DONE;
-        break;
-    case LK__RWLOCK_FORGET_HELD:
-        ret->what = LK__FORGET_HELD;
-        ret->owner = a.held.owner.bytes;
-        ret->left_ms = a.held.left;
-        break;
-    case LK__RWLOCK_FORGET_WAITED:
-        ret->what = LK__FORGET_WAITED;
-        ret->number = a.waited.number;
-        break;
-    }
-    return LK_OK;
-}
-
 static lk__question *info(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__rwlock_see, 0);
@@ -540,18 +398,6 @@ static lk__question *info(const lk__place *place)
     return q != NULL ? lk__family_fill(q, place, &lk__rwlock_see,
                                        LK__RWLOCK_SEE_WHOLE, NULL)
                      : NULL;
-}
-
-static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
-{
-    lk__rwlock_see_answer a;
-
-    if (lk__answer_read(&lk__rwlock_see_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    ret->holders = a.seen.holders;
-    ret->waiters = a.seen.waiters;
-    ret->number = a.seen.number;
-    return LK_OK;
 }
 
 lk__question *lk__rwlock_ask_state(const lk__place *place)
@@ -580,25 +426,25 @@ const lk__protocol lk__protocol_rwlock = {
     .look = look,
     .read_seek = read_seek,
     .touch = touch,
-    .read_touch = read_touch,
-    .read_ticket = read_ticket,
+    .read_touch = lk__family_read_touch,
+    .read_ticket = lk__family_read_ticket,
     .keep = keep,
     .read_keep = read_keep,
     .renewal_keys = renewal_keys,
     .renew = renew,
-    .read_renew = read_renew,
+    .read_renew = lk__family_read_renew,
     .release = release,
     .leave = leave,
     .force = force,
-    .read_close = read_close,
+    .read_close = lk__family_read_close,
     .hand_on = hand_on,
-    .read_hand_on = read_hand_on,
+    .read_hand_on = lk__family_read_hand_on,
     .import = import,
     .read_import = read_import,
     .revoke = revoke,
-    .read_revoke = read_revoke,
+    .read_revoke = lk__family_read_revoke,
     .forget = forget,
-    .read_forget = read_forget,
+    .read_forget = lk__family_read_forget,
     .info = info,
-    .read_info = read_info,
+    .read_info = lk__family_read_info,
 };

@@ -271,16 +271,6 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     return lk__family_fill(q, place, &lk__semaphore_renew, 0, &args);
 }
 
-static lk_status read_renew(const redisReply *reply, lk__list *ret)
-{
-    lk__semaphore_renew_answer a;
-
-    if (lk__answer_read(&lk__semaphore_renew_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = a.renewed.lost;
-    return LK_OK;
-}
-
 /* ---- ending ---- */
 
 static lk__semaphore_close_args
@@ -332,20 +322,6 @@ static lk__question *force(const lk__place *place, const char *owner)
     return q != NULL ? lk__family_fill(q, place, &lk__semaphore_close,
                                        LK__SEMAPHORE_CLOSE_WHOLE, &args)
                      : NULL;
-}
-
-static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
-{
-    lk__semaphore_close_answer a;
-
-    if (lk__answer_read(&lk__semaphore_close_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = (lk__close_answer){.was_held = false};
-    if (a.kind == LK__SEMAPHORE_CLOSE_CLOSED) {
-        ret->was_held = a.closed.was == 2;
-        ret->more = a.closed.more;
-    }
-    return LK_OK;
 }
 
 static lk__question *hand_on(const lk__place *place)
@@ -415,20 +391,6 @@ static lk__question *revoke(const lk__place *place, const char *owner)
                      : NULL;
 }
 
-static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
-{
-    lk__semaphore_revoke_answer a;
-
-    if (lk__answer_read(&lk__semaphore_revoke_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret =
-        (lk__revoke_answer){.is_held = a.kind == LK__SEMAPHORE_REVOKE_REVOKED,
-                            .left_ms = LK_FOREVER};
-    if (ret->is_held && a.revoked.told)
-        ret->left_ms = a.revoked.left;
-    return LK_OK;
-}
-
 static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__semaphore_forget, 0);
@@ -438,33 +400,6 @@ static lk__question *forget(const lk__place *place)
     return q != NULL ? lk__family_fill(q, place, &lk__semaphore_forget,
                                        LK__SEMAPHORE_FORGET_WHOLE, &args)
                      : NULL;
-}
-
-/* An owner's text is followed by a NUL, as hiredis has it. */
-static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
-{
-    lk__semaphore_forget_answer a;
-
-    if (lk__answer_read(&lk__semaphore_forget_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = (lk__forget_answer){.what = LK__FORGET_NOTHING};
-    switch ((lk__semaphore_forget_kind)a.kind) {
-    case LK__SEMAPHORE_FORGET_NOTHING:
-        break;
-    case LK__SEMAPHORE_FORGET_DONE:
-        ret->what = LK__FORGET_DONE;
-        break;
-    case LK__SEMAPHORE_FORGET_HELD:
-        ret->what = LK__FORGET_HELD;
-        ret->owner = a.held.owner.bytes;
-        ret->left_ms = a.held.left;
-        break;
-    case LK__SEMAPHORE_FORGET_WAITED:
-        ret->what = LK__FORGET_WAITED;
-        ret->number = a.waited.number;
-        break;
-    }
-    return LK_OK;
 }
 
 static lk__question *see(const lk__place *place, char what)
@@ -564,19 +499,19 @@ const lk__protocol lk__protocol_semaphore = {
     .keep = keep,
     .read_keep = read_keep,
     .renew = renew,
-    .read_renew = read_renew,
+    .read_renew = lk__family_read_renew,
     .release = release,
     .leave = leave,
     .force = force,
-    .read_close = read_close,
+    .read_close = lk__family_read_close,
     .hand_on = hand_on,
     .read_hand_on = read_hand_on,
     .import = import,
     .read_import = read_import,
     .revoke = revoke,
-    .read_revoke = read_revoke,
+    .read_revoke = lk__family_read_revoke,
     .forget = forget,
-    .read_forget = read_forget,
+    .read_forget = lk__family_read_forget,
     .info = info,
     .read_info = read_info,
 };

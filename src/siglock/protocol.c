@@ -91,16 +91,6 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     return lk__family_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
 }
 
-static lk_status read_renew(const redisReply *reply, lk__list *ret)
-{
-    lk__siglock_renew_answer a;
-
-    if (lk__answer_read(&lk__siglock_renew_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = a.renewed.lost;
-    return LK_OK;
-}
-
 /* One alone is renewed as many are. */
 static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
@@ -124,11 +114,11 @@ static lk__question *keep(const lk__place *place, const char *id,
 static lk_status
 read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 {
-    lk__siglock_renew_answer a;
+    lk__any_renew_answer a;
     lk__lost_group lost;
 
     (void)fence;
-    if (lk__answer_read(&lk__siglock_renew_answers, reply, &a) != LK_OK)
+    if (lk__answer_read(&lk__any_renew_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
     *ret = (lk__keep_answer){.is_held = lk__list_count(&a.renewed.lost) == 0};
     if (!ret->is_held) {
@@ -219,19 +209,6 @@ static lk__question *revoke(const lk__place *place, const char *owner)
                      : NULL;
 }
 
-static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
-{
-    lk__siglock_revoke_answer a;
-
-    if (lk__answer_read(&lk__siglock_revoke_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    *ret = (lk__revoke_answer){.is_held = a.kind == LK__SIGLOCK_REVOKE_REVOKED,
-                               .left_ms = LK_FOREVER};
-    if (ret->is_held && a.revoked.told)
-        ret->left_ms = a.revoked.left;
-    return LK_OK;
-}
-
 static lk__question *info(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__siglock_see, 0);
@@ -241,18 +218,6 @@ static lk__question *info(const lk__place *place)
                      : NULL;
 }
 
-static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
-{
-    lk__siglock_see_answer a;
-
-    if (lk__answer_read(&lk__siglock_see_answers, reply, &a) != LK_OK)
-        return LK_EPROTO;
-    ret->holders = a.seen.holders;
-    ret->waiters = a.seen.waiters;
-    ret->number = a.seen.number;
-    return LK_OK;
-}
-
 const lk__protocol lk__protocol_siglock = {
     .acquire = acquire,
     .read_seek = read_seek,
@@ -260,7 +225,7 @@ const lk__protocol lk__protocol_siglock = {
     .read_keep = read_keep,
     .renewal_keys = renewal_keys,
     .renew = renew,
-    .read_renew = read_renew,
+    .read_renew = lk__family_read_renew,
     .import = import,
     .read_import = read_import,
     .release = release,
@@ -268,7 +233,7 @@ const lk__protocol lk__protocol_siglock = {
     .force = force,
     .read_close = read_close,
     .revoke = revoke,
-    .read_revoke = read_revoke,
+    .read_revoke = lk__family_read_revoke,
     .info = info,
-    .read_info = read_info,
+    .read_info = lk__family_read_info,
 };

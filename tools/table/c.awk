@@ -200,12 +200,13 @@ function write_all_keys(    names, n, i, j, m, one, owner, numbers, entries)
 }
 
 # A script with all that is needed to call it.
-function write_signature(base, owner)
+function write_signature(base, owner,    said)
 {
+    said = owner in said_of ? "lk__any_" said_of[owner] : base
     printf "extern const lk__signature %s;\n\n", base > header
     printf "const lk__signature %s = {\n    &%s_script, %s_keys, %s, " \
         "&%s_answers};\n\n", base, base, base, args[owner] != "" ? "&" base \
-        "_args_shape" : "NULL", base > source
+        "_args_shape" : "NULL", said > source
 }
 
 function write_forms(    names, n, i)
@@ -238,6 +239,10 @@ function write_c(    names, n, i, base, guard)
     for (i = 1; i <= n; i++)
         if (!is_shared["group", names[i]])
             write_group(names[i])
+    n = split(common, names, " ")
+    for (i = 1; i <= n; i++)
+        if (!is_shared["answers", names[i]])
+            write_answers("lk__any_" names[i], "answers " names[i])
     if (scripts != "")
         write_all_keys()
     n = split(scripts, names, " ")
@@ -247,7 +252,8 @@ function write_c(    names, n, i, base, guard)
             names[i], base > header
         write_keys(base, "script " names[i])
         write_args(base, "script " names[i])
-        write_answers(base, "script " names[i])
+        if (!(("script " names[i]) in said_of))
+            write_answers(base, "script " names[i])
         write_signature(base, "script " names[i])
     }
     printf "#endif /* %s */\n", guard > header

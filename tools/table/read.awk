@@ -19,6 +19,9 @@
 #   form <name> <text>          a text that more than one place needs, for keys,
 #                               channels or records: LK__FORM_<NAME> in C,
 #                               form.<name> in Lua; rights.awk knows it by its name
+#   answers <name>              answers that several scripts have in common, each of
+#     answer, list              which says `answers <name>` instead of its own; in C they
+#   end                         are lk__any_<name>_answer
 #   script <name>
 #     key <name> <form>         N, :<letter>, or Redisson's: a prefix, or what
 #                               stands behind {N}, or <claim> and what stands
@@ -169,8 +172,34 @@ function read_values(at, first, allowed,    i, part)
     }
 }
 
+# All that the answers of that name are become the script's.
+function read_answers(    from, names, n, i, lists, m, j, at)
+{
+    want(2)
+    from = "answers " $2
+    if (answers[from] == "")
+        fail("there are no answers '" $2 "' yet")
+    if (answers[owner] != "")
+        fail("a script has its own answers or those of others")
+    said_of[owner] = $2
+    answers[owner] = answers[from]
+    n = split(answers[from], names, " ")
+    for (i = 1; i <= n; i++) {
+        at = "/" names[i]
+        values[owner at] = values[from at]
+        m = split(values[from at], lists, " ")
+        for (j = 1; j <= m; j++) {
+            type[owner at, lists[j]] = type[from at, lists[j]]
+            if ((from at, lists[j]) in group_of)
+                group_of[owner at, lists[j]] = group_of[from at, lists[j]]
+        }
+    }
+}
+
 function read_answer()
 {
+    if (owner in said_of)
+        fail("a script has its own answers or those of others")
     answers[owner] = add(answers[owner], $2, "answer")
     read_values(owner "/" $2, 3, "number signed flag text list ")
 }
@@ -209,6 +238,9 @@ function begin()
         packed = add(packed, $2, "packed text")
         is_shared[$1, $2] = family != "shared" && FILENAME ~ /\/shared\.table$/
         comma["packed " $2] = NF == 3
+    } else if ($1 == "answers" && NF == 2) {
+        common = add(common, $2, "set of answers")
+        is_shared[$1, $2] = family != "shared" && FILENAME ~ /\/shared\.table$/
     } else if ($1 == "script" && NF == 2) {
         scripts = add(scripts, $2, "script")
     } else {
@@ -235,6 +267,8 @@ function end(    names)
 {
     if (owner ~ /^packed/ && fields[owner] == "")
         fail("no fields")
+    if (owner ~ /^answers/)
+        check_lists()
     if (owner ~ /^script/) {
         if (keys[owner] == "" || answers[owner] == "" ||
             forms[owner] == "" && !repeats[owner])
@@ -261,8 +295,9 @@ owner ~ /^packed/ && $1 == "include" { read_include(); next }
 owner ~ /^script/ && ($1 == "key" || $1 == "keys") { read_key(); next }
 owner ~ /^script/ && $1 == "form" { read_form(); next }
 owner ~ /^script/ && $1 ~ /^(arg|option|each)$/ { read_arg(); next }
-owner ~ /^script/ && $1 == "answer" { read_answer(); next }
-owner ~ /^script/ && $1 == "list" { read_list(); next }
+owner ~ /^script/ && $1 == "answers" { read_answers(); next }
+owner !~ /^packed/ && $1 == "answer" { read_answer(); next }
+owner !~ /^packed/ && $1 == "list" { read_list(); next }
 { fail("'" $1 "' is no word of '" owner "'") }
 
 END {

@@ -22,16 +22,16 @@ static void it_tells_holder_and_waiters_in_order(void **state)
 static void lists_are_read_by_their_names(void **state)
 {
     script_fixture *f = *state;
-    lk__lock_see_answer answer;
+    lk__any_see_answer answer;
     lk__waiter_group waiter;
 
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     lua_lock_acquire(f, "c:1");
     lua_lock_see(f);
-    assert_int_equal(lk__answer_read(&lk__lock_see_answers, f->answer, &answer),
+    assert_int_equal(lk__answer_read(&lk__any_see_answers, f->answer, &answer),
                      LK_OK);
-    assert_int_equal(answer.kind, LK__LOCK_SEE_SEEN);
+    assert_int_equal(answer.kind, LK__ANY_SEE_SEEN);
     assert_int_equal(lk__list_count(&answer.seen.waiters), 2);
     lk__list_get(&answer.seen.waiters, 1, &waiter);
     assert_int_equal(waiter.claim.size, 3);
