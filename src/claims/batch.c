@@ -210,8 +210,8 @@ static bool has_next_part(struct batch *batch, const redisReply *reply)
 static const char *
 denial_of(const struct batch *batch, lk_status status, const redisReply *reply)
 {
-    if (batch->there != NULL && batch->asking.denial[0] != '\0')
-        return batch->asking.denial;
+    if (batch->there != NULL && batch->asking.is_denied)
+        return batch->there->denial;
     return status == LK_EDENIED ? lk__reply_words(reply) : NULL;
 }
 

@@ -109,10 +109,10 @@ struct lk__node *lk__cluster_asks(struct lk_client *client, unsigned slot,
                                   const lk__request *request,
                                   const redisReply *reply);
 
-/* An ASKING, and with what it was refused; "": it was not. */
+/* An ASKING, and whether an access rule refused it: its node then has the words. */
 typedef struct lk__asking {
     lk__request request;
-    char denial[128];
+    bool is_denied;
 } lk__asking;
 
 /* Says ASKING there; the very next request must be the one that is meant. */

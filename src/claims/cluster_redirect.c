@@ -88,10 +88,12 @@ static void
 on_asking(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__asking *asking = LK__CONTAINER_OF(request, lk__asking, request);
+    lk__node *node = lk__node_of(request->conn);
 
-    if (status == LK_OK && lk__reply_status(reply) == LK_EDENIED)
-        (void)snprintf(asking->denial, sizeof(asking->denial), "%s",
-                       lk__reply_words(reply));
+    asking->is_denied =
+        status == LK_OK && lk__reply_status(reply) == LK_EDENIED;
+    if (asking->is_denied)
+        (void)snprintf(node->denial, sizeof(node->denial), "%s", reply->str);
 }
 
 lk_status lk__cluster_asking(lk__node *node, lk__asking *asking)
@@ -99,7 +101,7 @@ lk_status lk__cluster_asking(lk__node *node, lk__asking *asking)
     lk__arg word = lk__arg_text("ASKING");
 
     asking->request.on_reply = on_asking;
-    asking->denial[0] = '\0';
+    asking->is_denied = false;
     return lk__node_command(node, &asking->request, 1, &word);
 }
 
