@@ -206,10 +206,13 @@ static bool has_next_part(struct batch *batch, const redisReply *reply)
     return batch->there != NULL;
 }
 
-/* With what an access rule has refused it; NULL: none has. */
+/* With what an access rule has refused it; NULL: none has. A node that has all
+   of the slot by then renews without an ASKING. */
 static const char *
 denial_of(const struct batch *batch, lk_status status, const redisReply *reply)
 {
+    if (status == LK_OK)
+        return NULL;
     if (batch->there != NULL && batch->asking.is_denied)
         return batch->there->denial;
     return status == LK_EDENIED ? lk__reply_words(reply) : NULL;

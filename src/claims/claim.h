@@ -124,7 +124,7 @@ struct lk__claim {
     bool is_due;     /* on the list of its node */
     bool late;       /* and counted as such */
     bool unanswered; /* the last renewal had no answer */
-    _Atomic bool is_denied; /* one was denied after the last that was not; read
+    _Atomic bool is_denied; /* one was denied since it was renewed last; read
                                without the monitor */
 
     /* Being released. */

@@ -159,12 +159,13 @@ static lk_status release_lost(lk_hold *hold)
 {
     lk__claim *claim = hold->claim;
     lk_loss loss = (lk_loss)claim->loss;
-    bool is_denied = loss == LK_LOSS_DENIED;
+    const char *denial =
+        loss == LK_LOSS_DENIED ? claim->place->node->denial : "";
 
+    /* A node that has the name since then has denied nothing. */
     lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago: %s%s%s",
              claim_hold_lost_for_ms(hold), lk__loss_text(loss),
-             is_denied ? ": " : "",
-             is_denied ? claim->place->node->denial : "");
+             denial[0] != '\0' ? ": " : "", denial);
     if (claim->first_hold == NULL)
         lk__claim_end_lost(claim);
     return LK_ELOST;

@@ -47,6 +47,7 @@ typedef struct scene {
     bool knows[2];        /* the script of both, there and at the importer */
     bool is_asking;
     bool denies_asking;
+    bool has_all;      /* the importer, of what is sent on to it */
     unsigned warnings; /* that a hold is not renewed */
     const char *other; /* the master of half of all slots, if there is one; */
     bool is_over;      /* it has those of the master, which is not there */
@@ -156,7 +157,7 @@ static void play_moving(fake_link *link, const char **argv, const size_t *sizes)
     }
     if (!is_alone)
         fake_say(link, "-TRYAGAIN several keys\r\n");
-    else if (is_at(link, now.importer) && !now.is_asking)
+    else if (is_at(link, now.importer) && !now.is_asking && !now.has_all)
         say_elsewhere(link, "MOVED", now.master, argv[3], sizes[3]);
     else if (is_at(link, now.importer) || is_hash)
         say_renewed(link, argv);
@@ -267,6 +268,17 @@ static void open_client(void)
                   LK_OK);
 }
 
+/* Holds the name n. */
+static lk_hold *hold_n(lk_lock **ret_lock)
+{
+    lk_hold *hold = NULL;
+
+    open_client();
+    assert_status(lk_lock_new(ret_lock, now.client, "n", NULL), LK_OK);
+    assert_status(lk_lock_acquire(*ret_lock, SECOND_MS, NULL, &hold), LK_OK);
+    return hold;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -322,12 +334,9 @@ static void a_master_may_be_slow_to_come(void **state)
 static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
 {
     lk_lock *lock = NULL;
-    lk_hold *hold = NULL;
+    lk_hold *hold = hold_n(&lock);
 
     (void)state;
-    open_client();
-    assert_status(lk_lock_new(&lock, now.client, "n", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, SECOND_MS, NULL, &hold), LK_OK);
     now.importer = "new";
     run_ms(60 * (uint64_t)WATCHDOG_MS);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -344,12 +353,9 @@ static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
 static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
 {
     lk_lock *lock = NULL;
-    lk_hold *hold = NULL;
+    lk_hold *hold = hold_n(&lock);
 
     (void)state;
-    open_client();
-    assert_status(lk_lock_new(&lock, now.client, "n", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, SECOND_MS, NULL, &hold), LK_OK);
     now.denies_asking = true;
     now.importer = "new";
     run_ms(WATCHDOG_MS - SECOND_MS);
@@ -363,16 +369,54 @@ static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
     lk_lock_free(lock);
 }
 
+/* Another master has the name since, and has denied nothing. */
+static void one_that_was_denied_elsewhere_says_no_more(void **state)
+{
+    lk_lock *lock = NULL;
+    lk_hold *hold = hold_n(&lock);
+
+    (void)state;
+    now.denies_asking = true;
+    now.importer = "new";
+    run_ms(2 * (uint64_t)WATCHDOG_MS);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DENIED);
+    now.importer = NULL;
+    now.master = now.said[0] = now.said[1] = "next";
+    fake_break(now.link, -ECONNRESET);
+    run_ms(10 * (uint64_t)SECOND_MS);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    if (strstr(lk_last_error(), "forbids to renew it: ") != NULL)
+        fail_msg("it says '%s'", lk_last_error());
+    lk_lock_free(lock);
+}
+
+/* The slot has come meanwhile: what is denied was not needed. */
+static void one_that_is_renewed_all_the_same_is_not_denied(void **state)
+{
+    lk_lock *lock = NULL;
+    lk_hold *hold = hold_n(&lock);
+
+    (void)state;
+    now.denies_asking = true;
+    now.has_all = true;
+    now.importer = "new";
+    run_ms(2 * (uint64_t)WATCHDOG_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(now.unasked > 0);
+    assert_int_equal(now.warnings, 0);
+    now.importer = NULL;
+    run_ms(WATCHDOG_MS);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+}
+
 /* The right comes in time. */
 static void one_that_may_again_is_held(void **state)
 {
     lk_lock *lock = NULL;
-    lk_hold *hold = NULL;
+    lk_hold *hold = hold_n(&lock);
 
     (void)state;
-    open_client();
-    assert_status(lk_lock_new(&lock, now.client, "n", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, SECOND_MS, NULL, &hold), LK_OK);
     now.denies_asking = true;
     now.importer = "new";
     run_ms(WATCHDOG_MS - SECOND_MS);
@@ -508,6 +552,10 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(
             a_hold_that_may_not_follow_its_slot_is_denied, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            one_that_was_denied_elsewhere_says_no_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            one_that_is_renewed_all_the_same_is_not_denied, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_may_again_is_held, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_question_goes_with_its_slot, setup,
