@@ -10,6 +10,7 @@
  */
 
 #include "base/deadline.h"
+#include "base/words.h"
 #include "claims/claim_private.h"
 #include "claims/node.h"
 #include "server/reply.h"
@@ -432,7 +433,8 @@ void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
     claim->seek->refusals = 0;
     if (judge_all(claim, reply))
         return;
-    if (lk__claim_protocol(claim)->read_seek(claim, reply, &answer) != LK_OK) {
+    if (lk__claim_protocol(claim)->read_seek(claim, reply, &answer) != LK_OK ||
+        answer.top_fence > LK__NUMBER_MAX) {
         on_garbage(claim, reply);
         return;
     }

@@ -29,7 +29,7 @@ static lk_status add(lk__slots *slots, const lk__endpoint *master)
     lk__endpoint *masters;
 
     if (count == LK__MASTERS_MOST)
-        return LK_EFULL;
+        return LK_EPROTO;
     if (count == 0 || (count >= MASTERS_FIRST && (count & (count - 1)) == 0)) {
         masters = lk__realloc(slots->masters, room * sizeof(*masters));
         if (masters == NULL)
@@ -111,7 +111,7 @@ map_read(lk__slots *slots, const redisReply *reply, const char *asked)
         return LK_EPROTO;
     for (size_t i = 0; status == LK_OK && i < reply->elements; i++)
         status = range_read(slots, reply->element[i], asked);
-    return status == LK_EFULL ? LK_EPROTO : status;
+    return status;
 }
 
 /* What a server's error means: the server may have no cluster at all. */
@@ -209,37 +209,4 @@ const lk__endpoint *lk__slots_owner(const lk__slots *slots, unsigned slot)
     uint16_t number = slots->numbers[slot];
 
     return number != 0 ? &slots->masters[number - 1] : NULL;
-}
-
-lk_status
-lk__slots_move(lk__slots *slots, unsigned slot, const lk__endpoint *master)
-{
-    uint16_t number = 0;
-    lk_status status = number_of(slots, master, &number);
-
-    if (status == LK_OK)
-        slots->numbers[slot] = number;
-    return status;
-}
-
-static bool owner_same(const lk__endpoint *a, const lk__endpoint *b)
-{
-    return a == NULL || b == NULL ? a == b : lk__endpoint_same(a, b);
-}
-
-bool lk__slots_same(const lk__slots *a, const lk__slots *b)
-{
-    const lk__endpoint *seen_a = NULL, *seen_b = NULL;
-
-    for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
-        const lk__endpoint *owner_a = lk__slots_owner(a, slot);
-        const lk__endpoint *owner_b = lk__slots_owner(b, slot);
-
-        if ((owner_a != seen_a || owner_b != seen_b) &&
-            !owner_same(owner_a, owner_b))
-            return false;
-        seen_a = owner_a;
-        seen_b = owner_b;
-    }
-    return true;
 }

@@ -42,15 +42,7 @@ bool lk__slots_says(const lk__slots *slots, const redisReply *reply,
 /* NULL is allowed. */
 void lk__slots_free(lk__slots *slots);
 
-/* NULL: nobody serves it. Good until the map is changed or freed. */
+/* NULL: nobody serves it. Good until the map is freed. */
 const lk__endpoint *lk__slots_owner(const lk__slots *slots, unsigned slot);
-
-/* One slot has another master: LK_OK, LK_ENOMEM, or LK_EFULL if there are too
-   many. Else the map stays as it is. */
-lk_status
-lk__slots_move(lk__slots *slots, unsigned slot, const lk__endpoint *master);
-
-/* Whether each slot has the same master in both. */
-bool lk__slots_same(const lk__slots *a, const lk__slots *b);
 
 #endif /* LK_SERVER_SLOTS_H */

@@ -157,6 +157,20 @@ static void every_node_tells_every_master(void **state)
     }
 }
 
+/* Whether each slot has the same master in both. */
+static bool is_same(const lk__slots *a, const lk__slots *b)
+{
+    for (unsigned i = 0; i < LK__SLOTS; i++) {
+        const lk__endpoint *of_a = lk__slots_owner(a, i);
+        const lk__endpoint *of_b = lk__slots_owner(b, i);
+
+        if (of_a == NULL || of_b == NULL ? of_a != of_b
+                                         : !lk__endpoint_same(of_a, of_b))
+            return false;
+    }
+    return true;
+}
+
 static void a_slot_that_moves_is_its_old_masters_until_the_end(void **state)
 {
     server *from = cluster_master_of(c, slot());
@@ -175,7 +189,7 @@ static void a_slot_that_moves_is_its_old_masters_until_the_end(void **state)
     assert_agrees(from);
     assert_agrees(to);
     during = map_of(from);
-    assert_true(lk__slots_same(before, during));
+    assert_true(is_same(before, during));
     redirect = redirect_of(from, slot(), "GET {t}new");
     assert_int_equal(redirect.kind, LK__REDIRECT_ASK);
     assert_true(is_at(&redirect.to, to));
@@ -187,7 +201,7 @@ static void a_slot_that_moves_is_its_old_masters_until_the_end(void **state)
     cluster_move_end(c, slot(), to);
     assert_agrees(from);
     after = map_of(from);
-    assert_false(lk__slots_same(before, after));
+    assert_false(is_same(before, after));
     assert_true(is_at(lk__slots_owner(after, slot()), to));
     cluster_move(c, slot(), from);
     lk__slots_free(before);
@@ -264,7 +278,7 @@ static void a_node_without_a_host_is_the_one_that_was_asked(void **state)
 
         told(c->nodes[0], setting, i == 0 ? "unknown-endpoint" : "hostname");
         slots = map_of(c->nodes[0]);
-        assert_true(lk__slots_same(before, slots));
+        assert_true(is_same(before, slots));
         redirect = redirect_of(c->nodes[0], slot(), "GET {t}");
         assert_true(is_at(&redirect.to, c->nodes[1]));
         lk__slots_free(slots);

@@ -251,6 +251,19 @@ static void a_grant_of_no_number_is_none(void **state)
     assert_int_equal(played_stats(p).holding, 0);
 }
 
+/* Fences above 2^53: the hold could pass on fences that others round. */
+static void a_grant_beyond_the_last_fence_is_none(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->answers[PLAYED_ACQUIRE] =
+        "*4\r\n:1\r\n:9007199254740991\r\n:30000\r\n:2\r\n";
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EPROTO);
+    assert_null(hold);
+    assert_int_equal(played_stats(p).holding, 0);
+}
+
 /* "Lost", and why, is said with numbers. */
 static void a_hold_is_not_lost_by_what_is_no_number(void **state)
 {
@@ -466,6 +479,7 @@ int main(void)
         TEST(a_queue_that_forgets_is_asked_slowly),
         TEST(a_script_that_is_never_known_is_not_sent_for_ever),
         TEST(a_grant_of_no_number_is_none),
+        TEST(a_grant_beyond_the_last_fence_is_none),
         TEST(a_hold_is_not_lost_by_what_is_no_number),
         TEST(nor_is_it_released_so),
         TEST(every_call_refuses_what_is_no_number),
