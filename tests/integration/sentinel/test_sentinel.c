@@ -279,12 +279,33 @@ static int start_named(void **state)
     return group != NULL ? 0 : -1;
 }
 
-/* The client has gone to the next master, and nobody believes the one before. */
-static void wait_settled(lk_client *client)
+typedef struct move {
+    lk_client *client;
+    const server *to;
+} move;
+
+static bool has_moved(void *data)
 {
+    const move *m = data;
+    lk_master master = {.size = sizeof(master)};
+    char port[16];
+    const char *colon;
+
+    (void)snprintf(port, sizeof(port), ":%u", server_port(m->to));
+    assert_status(lk_master_get(m->client, &master), LK_OK);
+    colon = strrchr(master.address, ':');
+    return colon != NULL && strcmp(colon, port) == 0;
+}
+
+/* The client has gone to the next master, and nobody believes the one before.
+   Until then it may go on taking locks there. */
+static void wait_settled(lk_client *client, const server *next)
+{
+    move m = {client, next};
     lk_lock *lock = new_lock(client, "later");
     lk_hold *hold = NULL;
 
+    assert_true(wait_until(has_moved, &m, LONG_MS));
     assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_lock_free(lock);
@@ -314,7 +335,7 @@ static void a_master_that_has_a_name_is_followed(void **state)
     wait_replicated("n");
     next = sentinels_failover(group);
     sentinels_wait_other(group, group->servers[0]);
-    wait_settled(client);
+    wait_settled(client, next);
     assert_master(client, next);
     assert_status(lk_hold_extend(hold, LONG_MS), LK_OK);
     assert_int_equal(server_integer(next, "EXISTS n"), 1);
@@ -481,7 +502,7 @@ static void those_who_wait_keep_their_order(void **state)
     wait_replicated("line");
     next = sentinels_failover(group);
     assert_ptr_equal(sentinels_wait_other(group, group->servers[0]), next);
-    wait_settled(holder);
+    wait_settled(holder, next);
     for (size_t i = 0; i < LINE; i++) {
         assert_status(lk_hold_release(hold), LK_OK);
         assert_status(call_wait(&calls[i], NULL), LK_OK);
