@@ -175,6 +175,8 @@ static void end_late(lk__ask *ask)
         doubt(ask);
     else if (ask->refusals > 0)
         end(ask, LK_ESERVER, node_of(ask)->refusal);
+    else if (ask->takes && lk__node_why_not(node_of(ask)) != NULL)
+        end(ask, LK_EOFFLINE, lk__node_why_not(node_of(ask)));
     else if (conn->state == LK__CONN_READY)
         end(ask, LK_EOFFLINE, "no answer in time");
     else

@@ -148,6 +148,9 @@ bool lk__node_is_away(const lk__node *node);
    and no lease gets longer. */
 bool lk__node_gives(const lk__node *node);
 
+/* Why it gives nothing, where it is ready; NULL: that is not so. */
+const char *lk__node_why_not(const lk__node *node);
+
 /* The inbox stands, at the server process that runs the scripts. */
 bool lk__node_can_queue(const lk__node *node);
 

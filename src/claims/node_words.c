@@ -26,6 +26,16 @@ void lk__node_address(const lk__node *node, char text[LK__NODE_ADDRESS])
                  address->host, colons ? "]" : "", (unsigned)address->port);
 }
 
+const char *lk__node_why_not(const lk__node *node)
+{
+    if (!lk__node_is_ready(node) || lk__node_gives(node))
+        return NULL;
+    return "the master has changed or begun anew, or a majority of sentinels, "
+           "or of the cluster's masters, does not name it: nothing new is "
+           "taken "
+           "from it yet";
+}
+
 /* It ended for want of the server. */
 static bool
 is_out_of_reach(const lk__conn *conn, lk_status status, const char *words)

@@ -220,10 +220,8 @@ static void end_late(lk__wait *wait)
         words = node->refusal;
     } else if (is_held_back(wait) && lk__node_is_ready(node)) {
         words = "held back: the server does not keep up with renewals";
-    } else if (lk__node_is_ready(node) && !lk__node_gives(node)) {
-        words = "the master has changed or begun anew, or a majority of "
-                "sentinels, or of the cluster's masters, does not name it: "
-                "nothing new is taken from it yet";
+    } else if (lk__node_why_not(node) != NULL) {
+        words = lk__node_why_not(node);
     } else if ((status == node->command.why || status == LK_ETIMEDOUT) &&
                !lk__node_is_ready(node)) {
         words = node->command.words;

@@ -290,15 +290,12 @@ static void a_hint_is_no_election(void **state)
 }
 
 /* The hold is known at the new master before a majority has named that. */
-static void a_hold_outlasts_that_few_know_of_its_new_master(void **state)
+static lk_hold *hold_that_few_follow(const lk_client_options *options)
 {
-    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                     .watchdog_ms = 6000};
     lk_hold *hold;
     char moved[64];
 
-    (void)state;
-    p = masters_new(MASTERS, &brief);
+    p = masters_new(MASTERS, options);
     hold = masters_take(p);
     played_name(p, 3, 0, 3);
     p->nodes[0].says = masters_at_slot(moved, "MOVED", 3);
@@ -306,9 +303,34 @@ static void a_hold_outlasts_that_few_know_of_its_new_master(void **state)
         played_run_ms(p, 10);
     played_run_ms(p, SOON_MS);
     assert_status(lk_hold_check(hold), LK_OK);
+    return hold;
+}
+
+static void a_hold_outlasts_that_few_know_of_its_new_master(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000};
+    lk_hold *hold = hold_that_few_follow(&brief);
+
+    (void)state;
     played_replace(p, 0, 3);
     played_run_ms(p, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* The master was not asked, so it is no answer that is missing. */
+static void an_extension_says_that_nothing_new_is_taken(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000,
+                                     .command_timeout_ms = 500};
+    lk_hold *hold = hold_that_few_follow(&brief);
+
+    (void)state;
+    assert_status(lk_hold_extend(hold, LONG_MS), LK_EOFFLINE);
+    assert_non_null(
+        strstr(lk_last_error(), "nothing new is taken from it yet"));
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -485,6 +507,8 @@ int main(void)
         TEST(a_hint_is_no_election),
         cmocka_unit_test_teardown(
             a_hold_outlasts_that_few_know_of_its_new_master, teardown),
+        cmocka_unit_test_teardown(an_extension_says_that_nothing_new_is_taken,
+                                  teardown),
         TEST(of_three_both_others_have_to_name_a_new_master),
         TEST(one_that_names_nobody_has_not_named_a_new_master),
         TEST(a_slot_that_is_nobodys_any_more_keeps_no_other_waiting),
