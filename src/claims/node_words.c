@@ -36,7 +36,7 @@ const char *lk__node_why_not(const lk__node *node)
            "from it yet";
 }
 
-/* It ended for want of the server. */
+/* The server was not reached, and that is why it ended. */
 static bool
 is_out_of_reach(const lk__conn *conn, lk_status status, const char *words)
 {

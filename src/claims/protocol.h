@@ -97,7 +97,7 @@ typedef struct lk__forget_answer {
     int64_t left_ms, number;
 } lk__forget_answer;
 
-/* Who holds and who waits. */
+/* The holders and the waiters. */
 typedef struct lk__info_answer {
     lk__list holders; /* of lk__holder_group */
     lk__list waiters; /* of lk__waiter_group */
