@@ -7,8 +7,10 @@
 #
 #   mutants.sh [RULE...]    these; without a name all of them
 #   mutants.sh --slice      one in SLICES of them: which ones, the commit says;
-#                           after SLICE_SECONDS none is begun any more
+#                           after SLICE_SECONDS none is begun any more. Of the
+#                           others it says which do not compile
 #   mutants.sh --lines      breaks nothing, and says which lines are not there
+#   mutants.sh --compile    runs no test, and says which do not compile
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,6 +25,7 @@ SLICE_SECONDS=300
 seconds_all=
 bad=0
 killed=0
+compiled=0
 left=0
 
 # Leaves what it says in the log.
@@ -143,6 +146,30 @@ look_for_line()
     fi
 }
 
+# compiles <file>: what is built of it stays as it was.
+compiles()
+{
+    local command
+
+    command=$(ninja -C "$COPY/build/debug" -t commands "$PWD/$COPY/$1^" |
+        tail -n 1)
+    [ -n "$command" ] || return 1
+    (cd "$COPY/build/debug" && quietly eval "$command -fsyntax-only -MF /dev/null")
+}
+
+# Says so if what is left without the rule is no C: such a rule proves nothing.
+look_for_compile()
+{
+    case $2 in *.c) ;; *) return 0 ;; esac
+    if break_line "$2" "$3" "$4" "$5" >"$COPY/$2" && compiles "$2"; then
+        compiled=$((compiled + 1))
+    else
+        say 'no build' "$1" "$2"
+        bad=$((bad + 1))
+    fi
+    cp "$2" "$COPY/$2"
+}
+
 # The names of this commit's share: each rule comes in turn.
 slice()
 {
@@ -154,22 +181,13 @@ slice()
         '$1 == "rule" && n++ % slices == part { print $2 }' "$LIST"
 }
 
-# The rules that are named, or all, as they stand in the list.
-main()
+# each <what to do> [RULE...]: with these, or all, as they stand in the list
+each()
 {
-    local word rest rule='' file='' behind='' old='' new='' wanted act=try
+    local word rest rule='' file='' behind='' old='' new='' act=$1 wanted
 
-    if [ "${1:-}" = --lines ]; then
-        act=look_for_line
-        shift
-    fi
-    if [ "${1:-}" = --slice ]; then
-        seconds_all=$SLICE_SECONDS
-        # shellcheck disable=SC2046 # one word each
-        set -- $(slice)
-    fi
+    shift
     wanted=" $* "
-    [ "$act" != try ] || copy_make
     while read -r word rest; do
         case $word in
         rule) rule=$rest behind='' ;;
@@ -189,7 +207,40 @@ main()
         say 'no rule' "$rule" "$LIST"
         bad=$((bad + 1))
     done
-    [ "$act" = try ] || return $((bad > 0))
+}
+
+# What is generated has to be there.
+compile_all()
+{
+    quietly cmake --build "$COPY/build/debug" --target latchkey latchkey_cli
+    each look_for_compile
+    printf '%d compile\n' "$compiled"
+}
+
+main()
+{
+    case ${1:-} in
+    --lines)
+        each look_for_line
+        return $((bad > 0))
+        ;;
+    --compile)
+        copy_make
+        compile_all
+        return $((bad > 0))
+        ;;
+    --slice)
+        copy_make
+        compile_all
+        seconds_all=$SLICE_SECONDS
+        # shellcheck disable=SC2046 # one word each
+        each try $(slice)
+        ;;
+    *)
+        copy_make
+        each try "$@"
+        ;;
+    esac
     printf '%d killed, %d not\n' "$killed" "$bad"
     [ "$left" -eq 0 ] || printf '%d not tried: no time left\n' "$left"
     [ "$bad" -eq 0 ] || printf 'What was said meanwhile is in %s\n' "$LOG"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/certificates.h"
+#include "support/check.h"
 #include "support/login.h"
 #include "support/redis.h"
 #include "support/scratch.h"
@@ -565,6 +566,16 @@ long long server_integer(server *s, const char *format, ...)
     integer = redis_vinteger(s->redis, format, args);
     va_end(args);
     return integer;
+}
+
+/* WAIT is about what its own connection has written, and nothing else. */
+void server_wait_copied(server *s, const char *key, int replicas)
+{
+    enum { MOST_MS = 60000 };
+
+    assert_int_equal(server_integer(s, "INCR {%s}probe", key), 1);
+    assert_int_equal(server_integer(s, "DEL {%s}probe", key), 1);
+    assert_true(server_integer(s, "WAIT %d %d", replicas, MOST_MS) >= replicas);
 }
 
 char *server_string(server *s, const char *format, ...)

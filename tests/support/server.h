@@ -85,6 +85,9 @@ redisReply *server_command(server *s, const char *format, ...);
 redisReply *server_ask(server *s, const char *format, ...);
 /* Anything but an integer fails the test. */
 long long server_integer(server *s, const char *format, ...);
+/* Waits until so many replicas have what was written until now. The key says the
+   slot, for a node of a cluster. */
+void server_wait_copied(server *s, const char *key, int replicas);
 /* A string or a status, freed by free(); NULL for nil; else the test fails. */
 char *server_string(server *s, const char *format, ...);
 /* A field of the record of a lock, counted from 0, freed by free(); NULL: there is

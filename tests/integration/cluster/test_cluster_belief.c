@@ -63,11 +63,13 @@ static void a_master_is_believed_while_most_name_it(void **state)
     lk_client_free(other);
 }
 
-/* Since then it is a master, or a moment later. */
-static uint64_t take_over(server **ret_next)
+/* Since then it is a master, or a moment later. It knows of all that was given
+   back: a hold that it still had would be waited for. */
+static uint64_t take_over(const char *name, server **ret_next)
 {
     uint64_t began;
 
+    server_wait_copied(ringed()->nodes[0], name, 1);
     server_freeze(ringed()->nodes[0]);
     began = wait_now_ms();
     *ret_next = cluster_takeover(ringed(), ringed()->nodes[0]);
@@ -94,7 +96,7 @@ static void nothing_is_taken_from_a_new_master_at_once(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     hold = ringed_hold(quickly);
     assert_status(lk_hold_release(hold), LK_OK);
-    began = take_over(&next);
+    began = take_over(two, &next);
     hold = ringed_hold(quickly);
     assert_true(wait_now_ms() - began < wait_allowed_ms(BELIEF_MS));
     assert_status(lk_hold_release(hold), LK_OK);
@@ -226,6 +228,7 @@ static void nobody_holds_twice_where_not_all_hear_of_an_election(void **state)
     assert_status(lk_hold_release(ringed_hold(far_lock)), LK_OK);
     tell(e.hears, "ACL SETUSER far %s", "off");
     tell(e.hears, "CLIENT KILL USER %s", "far");
+    server_wait_copied(e.before, e.name, 1);
     elect(&e);
     held = ringed_hold(far_lock);
     status = lk_lock_acquire(near_lock, SOME_MS, NULL, &hold);

@@ -363,7 +363,7 @@ static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
     assert_status(lk_lock_acquire(other, RINGED_LONG_MS, NULL, &aside), LK_OK);
     fence = lk_hold_fence(hold);
     ringed_take(&c, wanted);
-    assert_int_equal(server_integer(lost, "WAIT 1 %d", RINGED_LONG_MS), 1);
+    server_wait_copied(lost, here, 1);
     cluster_kill(ringed(), lost);
 
     /* The names of the others are there meanwhile. */

@@ -264,7 +264,7 @@ static void a_redlock_takes_no_group(void **state)
 /* The replicas have it. */
 static void wait_replicated(const char *key)
 {
-    assert_true(server_integer(group->servers[0], "WAIT 2 %d", LONG_MS) == 2);
+    server_wait_copied(group->servers[0], key, 2);
     assert_int_equal(server_integer(group->servers[1], "EXISTS %s", key), 1);
 }
 

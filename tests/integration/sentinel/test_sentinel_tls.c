@@ -171,7 +171,7 @@ static void a_hold_goes_on_at_the_next_master(void **state)
     assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
     assert_status(lk_lock_new(&later, client, "later", NULL), LK_OK);
     assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
-    assert_true(server_integer(group->servers[0], "WAIT 2 %d", LONG_MS) == 2);
+    server_wait_copied(group->servers[0], "n", 2);
     next = sentinels_failover(group);
     assert_ptr_equal(sentinels_wait_other(group, group->servers[0]), next);
     assert_true(wait_until(has_app, next, LONG_MS));
