@@ -214,23 +214,39 @@ static void an_imported_hold_is_told_at_once(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void one_that_came_home_is_told_as_well(void **state)
+/* It comes back to the client that exported it. */
+static void come_home(locking *f, const lk_acquire_options *how)
 {
-    locking *f = *state;
+    /* Not asked for again before it has to be told. */
+    const lk_acquire_options fixed = {LK_ACQUIRE_OPTIONS_INIT,
+                                      .lease_ms = 6 * SOON_MS};
     lk_client *client = locking_open_calm(f, NULL);
-    uint64_t renewals = locking_stats(client).renewals;
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    lk_hold *hold = locking_hold(lock);
+    lk_hold *hold = NULL;
     char text[LK_EXPORT_SIZE];
     int64_t left_ms = 0;
 
+    assert_status(lk_lock_acquire(lock, 0, &fixed, &hold), LK_OK);
     assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    assert_status(lk_lock_import(lock, text, NULL, &hold), LK_OK);
+    assert_status(lk_lock_import(lock, text, how, &hold), LK_OK);
     assert_status(lk_revoke(other, "n", holder_of(other), &left_ms), LK_OK);
     assert_revoked(hold);
-    assert_int_equal(locking_stats(client).renewals, renewals);
     assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void one_that_came_home_is_told_as_well(void **state)
+{
+    come_home(*state, NULL);
+}
+
+/* The message names the claim that was exported. */
+static void one_that_is_borrowed_at_home_is_told_as_well(void **state)
+{
+    const lk_acquire_options borrows = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .borrow = LK_BORROW};
+
+    come_home(*state, &borrows);
 }
 
 static void a_client_that_is_shut_down_lets_go(void **state)
@@ -470,6 +486,7 @@ int main(void)
         TEST(an_exported_hold_is_lost_to_who_imports_it),
         TEST(an_imported_hold_is_told_at_once),
         TEST(one_that_came_home_is_told_as_well),
+        TEST(one_that_is_borrowed_at_home_is_told_as_well),
         TEST(a_client_that_is_shut_down_lets_go),
         TEST(a_fair_lock_is_revoked),
         TEST(readers_and_writers_are_revoked),
