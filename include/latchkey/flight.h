@@ -76,7 +76,7 @@ typedef struct lk_flight_ticket lk_flight_ticket;
  * claim is renewed and all others wait. lk_flight_ticket_set() takes the value;
  * without it the value has no bytes.
  *
- * @return LK_OK, or an error for everybody who waits
+ * @return LK_OK, or an error for everybody who waits; above 0 it is LK_EINVAL
  */
 typedef lk_status (*lk_flight_fn)(lk_flight_ticket *ticket, void *data);
 
@@ -124,7 +124,7 @@ typedef void (*lk_flight_start_fn)(lk_flight_ticket *ticket, void *data);
  * with .dispatch must not be freed before: nobody would call back.
  *
  * @param status  LK_OK: the value is what was set last; else an error for
- *                everybody who waits
+ *                everybody who waits. What is above 0 is no status: LK_EINVAL
  */
 LK_API void lk_flight_complete(lk_flight_ticket *ticket, lk_status status);
 

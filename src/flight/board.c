@@ -6,6 +6,7 @@
 #include "flight/board.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,6 +293,8 @@ void lk__board_land(lk__place *place, const lk__landing *landing)
 
 static lk_status landed_take(look *l, const lk__flight_join_answer *a)
 {
+    if (a->landed.status > LK_OK || a->landed.status < INT_MIN)
+        return LK_EPROTO;
     l->status = (lk_status)a->landed.status;
     snprintf(l->text, sizeof(l->text), "%.*s", (int)a->landed.words.size,
              a->landed.words.bytes);

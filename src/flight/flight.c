@@ -138,6 +138,8 @@ static lk_status land(lk_flight_ticket *ticket, lk_status status)
     lk__landing landing = {.claim = ticket->claim,
                            .ttl_ms = ticket->options.ttl_ms};
 
+    if (status > LK_OK) /* no error of ours */
+        status = LK_EINVAL;
     if (status == LK_OK && ticket->value == NULL)
         status = lk_flight_ticket_set(ticket, NULL, 0);
     landing.status = status;

@@ -157,6 +157,22 @@ static void an_error_reaches_everybody(void **state)
     flights_expect(flight, &idle, "wrong");
 }
 
+static void what_is_no_status_is_an_error(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = flights_one(f);
+    engine idle = {.value = "wrong"};
+    flyer *leader, *follower;
+
+    f->engine.status = (lk_status)5;
+    leader = flights_lead(f, flight, &f->engine);
+    follower = flights_follow(f, flights_one(f), &idle);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_EINVAL);
+    assert_status(flyer_join(follower), LK_EINVAL);
+    assert_int_equal(idle.begun, 0);
+}
+
 static void a_value_that_is_too_large_is_an_error(void **state)
 {
     flights *f = *state;
@@ -270,6 +286,7 @@ int main(void)
         FLIGHTS_CASE(a_value_can_be_had_for_its_time),
         FLIGHTS_CASE(keys_do_not_share),
         FLIGHTS_CASE(an_error_reaches_everybody),
+        FLIGHTS_CASE(what_is_no_status_is_an_error),
         FLIGHTS_CASE(a_value_that_is_too_large_is_an_error),
         FLIGHTS_CASE(a_waiter_that_ends_leaves_the_others_alone),
         FLIGHTS_CASE(a_call_that_does_not_wait_computes_or_takes),

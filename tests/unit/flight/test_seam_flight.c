@@ -137,6 +137,26 @@ static void a_lease_that_ends_is_taken_over_at_once(void **state)
     assert_int_equal(s->begun, 1);
 }
 
+/* A result that says what is no status is not handed on, as a value or otherwise. */
+static void a_status_that_is_none_is_not_believed(void **state)
+{
+    static const char *const forged[] = {
+        "*4\r\n:1\r\n:5\r\n$0\r\n\r\n$5\r\nvalue\r\n",
+        "*4\r\n:1\r\n:4294967296\r\n$0\r\n\r\n$5\r\nvalue\r\n",
+        "*4\r\n:1\r\n:-4294967296\r\n$0\r\n\r\n$5\r\nvalue\r\n",
+    };
+    scene *s = *state;
+
+    for (unsigned i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
+        s->p->answers[PLAYED_JOIN] = forged[i];
+        begin(s);
+        played_run_ms(s->p, 10);
+        assert_int_equal(s->ended, i + 1);
+        assert_status(s->status, LK_EPROTO);
+    }
+    assert_int_equal(s->begun, 0);
+}
+
 /* What was told while the subscription was on its way was not heard. */
 static void who_has_subscribed_looks_at_once(void **state)
 {
@@ -271,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(while_another_computes_it_looks_once_a_second),
         TEST(a_lease_that_ends_is_taken_over_at_once),
+        TEST(a_status_that_is_none_is_not_believed),
         TEST(who_has_subscribed_looks_at_once),
         TEST(an_answer_that_a_landing_overtook_is_not_waited_upon),
         TEST(a_call_that_a_landing_overtook_looks_again),
