@@ -180,16 +180,20 @@ static lk_status wish_make(lk__wish *wish, lk_acquire_options *copy,
 }
 
 /* Nobody has seen the hold yet. The callback may be called at once, and release
-   it. */
-static void elected(lk_leader *leader, lk_hold *hold)
+   it. Out of memory: a leader that could not be told of its end is none. */
+static lk_status elected(lk_leader *leader, lk_hold *hold)
 {
     uint64_t fence = lk_hold_fence(hold);
+    lk_status status = LK_OK;
 
-    if (leader->lost != NULL &&
-        lk_hold_on_lost(hold, leader->notice_ms, leader->lost,
-                        leader->lost_data) != LK_OK)
-        return; /* forked or closed: the hold is no good */
-    lk__leader_announce(leader, fence);
+    if (leader->lost != NULL)
+        status = lk_hold_on_lost(hold, leader->notice_ms, leader->lost,
+                                 leader->lost_data);
+    if (status == LK_ENOMEM)
+        (void)lk_hold_release(hold);
+    else if (status == LK_OK)
+        lk__leader_announce(leader, fence);
+    return status == LK_ENOMEM ? status : LK_OK; /* else the hold is no good */
 }
 
 lk_status lk_leader_campaign(lk_leader *leader, int64_t wait_ms,
@@ -207,7 +211,9 @@ lk_status lk_leader_campaign(lk_leader *leader, int64_t wait_ms,
     lk__leader_ref(leader);
     status = lk__wait_acquire(&wish, ret_hold);
     if (status == LK_OK)
-        elected(leader, *ret_hold);
+        status = elected(leader, *ret_hold);
+    if (status != LK_OK)
+        *ret_hold = NULL;
     lk__leader_unref(leader);
     return status;
 }
@@ -242,8 +248,8 @@ static void on_elected(lk_status status, lk_hold *hold, void *data)
     struct errand *errand = data;
 
     if (status == LK_OK)
-        elected(errand->leader, hold);
-    errand->cb(status, hold, errand->data);
+        status = elected(errand->leader, hold);
+    errand->cb(status, status == LK_OK ? hold : NULL, errand->data);
     errand_free(errand);
 }
 

@@ -87,6 +87,38 @@ static lk_status do_campaign_async(stage *s)
     return status;
 }
 
+static void force(lk_client *client)
+{
+    lk_lock *lock = NULL;
+
+    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    lk_lock_free(lock);
+}
+
+/* Whoever leads is told when that ends. */
+static lk_status do_lead_until_forced(stage *s)
+{
+    static tells t;
+    const lk_leader_options options = {LK_LEADER_OPTIONS_INIT,
+                                       .lost = tells_loss, .lost_data = &t};
+    lk_leader *leader = NULL;
+    lk_hold *hold = NULL;
+    lk_status status = lk_leader_new(&leader, s->client, "n", &options);
+
+    memset(&t, 0, sizeof(t));
+    if (status == LK_OK)
+        status = lk_leader_campaign(leader, 5000, NULL, &hold);
+    atomic_store(&fail_at, 0);
+    if (status == LK_OK) {
+        force(s->client);
+        tells_wait(&t, 1);
+        assert_status(lk_hold_release(hold), LK_ELOST);
+    }
+    lk_leader_free(leader);
+    return status;
+}
+
 static lk_status do_observe(stage *s)
 {
     lk_info *info = NULL;
@@ -147,8 +179,9 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
 static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
     static lk_status (*const acts[])(
-        stage * s) = {do_new,     do_campaign,      do_campaign_async,
-                      do_observe, do_observe_async, do_watch};
+        stage *
+        s) = {do_new,           do_campaign, do_campaign_async,   do_observe,
+              do_observe_async, do_watch,    do_lead_until_forced};
     leading *f = *state;
     stage s = {.client = locking_open_calm(f->base, NULL)};
 
