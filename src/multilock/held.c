@@ -166,12 +166,12 @@ static void on_part_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     lk__client_leave(joint->lead);
 }
 
-void lk__part_watch(lk__part *part, uint64_t notice_ms)
+lk_status lk__part_watch(lk__part *part, uint64_t notice_ms)
 {
     lk_status status =
         lk_hold_on_lost(part->hold, notice_ms, on_part_lost, part);
 
-    (void)status; /* nothing but a fork is in its way */
+    return status == LK_ENOMEM ? status : LK_OK; /* else it is lost anyway */
 }
 
 static void fd_tell(const lk__joint *joint)
@@ -262,11 +262,12 @@ void lk__joint_unpost(lk__joint *joint)
     lk__client_leave(joint->lead);
 }
 
-/* Each part gives the notice for itself, whenever it is renewed. */
+/* Each part gives the notice for itself, whenever it is renewed. It is watched
+   already, so that this needs no memory. */
 static void parts_watch(lk__joint *joint, uint64_t notice_ms)
 {
     for (size_t i = 0; i < joint->count; i++)
-        lk__part_watch(&joint->parts[i], notice_ms);
+        (void)lk__part_watch(&joint->parts[i], notice_ms);
 }
 
 /* Under the mutex. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A joint's memory: made before the first request, so that no grant and no loss
-   can fail for want of it. */
+/* A joint's memory: made before the first request, so that no loss can fail for
+   want of it. Only what tells of a part's loss is made with its grant, and a part
+   without it is not taken. */
 
 #include "multilock/joint.h"
 

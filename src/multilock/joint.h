@@ -160,8 +160,9 @@ void lk__joint_spoil(lk__joint *joint);
 
 extern const lk__hold_class lk__joint_class;
 
-/* Has the joint learn of the part's loss, and of its end so long before. */
-void lk__part_watch(lk__part *part, uint64_t notice_ms);
+/* Has the joint learn of the part's loss, and of its end so long before. LK_ENOMEM:
+   it would not; never of a part that is watched already. */
+lk_status lk__part_watch(lk__part *part, uint64_t notice_ms);
 
 /* Takes the user's callback back if it is due, and waits for the end of one that
    runs in another thread, which may release the joint. Without the mutex. */

@@ -79,10 +79,12 @@ static void note_failure(lk__part *part, lk_status status)
 }
 
 /* It is watched from now on: while others are waited for, a fixed lease is made
-   longer when half of it is over. */
-static void take(lk__part *part, lk_hold *hold)
+   longer when half of it is over. One whose loss nobody would be told of is given
+   back. */
+static lk_status take(lk__part *part, lk_hold *hold)
 {
     lk_client *client = part->member.place->client;
+    lk_status status;
 
     lk__client_lock(client);
     if (part->claim != NULL)
@@ -92,7 +94,12 @@ static void take(lk__part *part, lk_hold *hold)
     lk__client_leave(client);
     part->hold = hold;
     part->fence = lk_hold_fence(hold);
-    lk__part_watch(part, part->lease_ms / 2);
+    status = lk__part_watch(part, part->lease_ms / 2);
+    if (status != LK_OK) {
+        part->hold = NULL;
+        lk__hold_drop(hold);
+    }
+    return status;
 }
 
 /* Of a try or a wait, on the loop of its client. */
@@ -108,8 +115,8 @@ static void on_part(lk_status status, lk_hold *hold, void *data)
     } else {
         joint->asked--;
         if (status == LK_OK)
-            take(part, hold);
-        else
+            status = take(part, hold);
+        if (status != LK_OK)
             note_failure(part, status);
         if (status == LK_ECLOSED)
             end(joint, status, NULL); /* while the user still dispatches */

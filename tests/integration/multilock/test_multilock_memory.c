@@ -99,6 +99,41 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
     assert_true(failures > 5);
 }
 
+/* One member goes, and all others with it. */
+static lk_status do_lose(multilocking *f, lk_multilock *set)
+{
+    lk_hold *hold = NULL;
+    lk_status status =
+        lk_multilock_acquire(set, wait_scaled_ms(SOON_MS), NULL, &hold);
+
+    atomic_store(&fail_at, 0);
+    if (status != LK_OK)
+        return status;
+    assert_int_equal(server_integer(f->base->server, "DEL b"), 1);
+    assert_status(lk_hold_extend(hold, 60000), LK_ELOST);
+    multi_assert_free(f, "abc");
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    return LK_OK;
+}
+
+static void a_loss_is_told_or_nothing_was_held(void **state)
+{
+    multilocking *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_multilock *set = multi_of(f, client, "abc");
+    int n = 0;
+
+    do {
+        lk_status status;
+
+        fail_from(++n);
+        status = do_lose(f, set);
+        if (status != LK_OK && status != LK_ENOMEM)
+            fail_msg("%d: %s (%s)", n, lk_status_name(status), lk_last_error());
+    } while (atomic_load(&calls) >= n && n < MOST);
+    assert_in_range(n, 20, MOST - 1);
+}
+
 static void on_end(lk_status status, lk_hold *hold, void *data)
 {
     if (status == LK_OK)
@@ -138,6 +173,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(one_allocation_that_fails_is_told_or_made_up_for),
+        TEST(a_loss_is_told_or_nothing_was_held),
         TEST(the_same_goes_for_a_wait_that_calls_back),
     };
 #undef TEST
