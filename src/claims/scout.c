@@ -6,6 +6,7 @@
 
 #include "base/container.h"
 #include "engine/client.h"
+#include "server/login.h"
 #include "server/reply.h"
 
 static lk__scout *scout_of(lk__conn *conn)
@@ -37,7 +38,9 @@ on_login(lk__request *request, lk_status status, const redisReply *reply)
     lk__scout *scout = LK__CONTAINER_OF(request, lk__scout, login);
 
     if (status == LK_OK && lk__reply_status(reply) != LK_OK)
-        lk__conn_break(&scout->conn, lk__reply_status(reply), reply->str);
+        lk__conn_break(&scout->conn, lk__reply_status(reply),
+                       lk__login_words(reply,
+                                       scout->conn.client->settings.password));
 }
 
 /* The map is asked for behind it, and refused with it. */

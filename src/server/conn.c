@@ -200,6 +200,8 @@ void lk__conn_break(lk__conn *conn, lk_status why, const char *words)
     lk_client *client = conn->client;
     bool was_ready = conn->state == LK__CONN_READY;
 
+    if (words == NULL)
+        words = lk_status_text(why);
     lk__client_log(client, was_ready ? LK_LOG_WARN : LK_LOG_INFO,
                    "%s connection: %s", conn->class->word, words);
     if (was_ready)

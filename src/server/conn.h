@@ -122,7 +122,8 @@ void lk__conn_ready(lk__conn *conn);
 /* It has answered what it is there for. */
 void lk__conn_serves(lk__conn *conn);
 
-/* Gives the stream up and tries again later. words go to the log. */
+/* Gives the stream up and tries again later. words go to the log;
+   NULL: those of the status. */
 void lk__conn_break(lk__conn *conn, lk_status why, const char *words);
 
 /* ---- conn_send.c ---- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/client.h"
+#include "server/login.h"
 #include "server/reply.h"
 
 #define SECOND   INT64_C(1000000000)
@@ -202,6 +203,10 @@ on_greeting(lk__request *request, lk_status status, const redisReply *reply)
         greeting->id = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
     else if (step == STEP_SHARDS)
         note_shards(greeting, reply);
+    else if (refused != LK_OK && step == STEP_AUTH)
+        lk__conn_break(greeting->conn, refused,
+                       lk__login_words(reply, greeting->conn->client->settings
+                                                  .password));
     else if (refused != LK_OK && step != STEP_NAME)
         lk__greet_refuse(greeting, refused, reply);
     else if (refused == LK_OK && is_simple(step) &&

@@ -1,8 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/login.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "engine/client.h"
 #include "server/reply.h"
+
+const char *lk__login_words(const redisReply *reply, const char *password)
+{
+    /* It may be repeated in part; a shorter one is in any words by chance. */
+    enum { LEAST = 4, PART = 16 };
+    const char *words = lk__reply_words(reply);
+    char part[PART + 1];
+
+    if (words == NULL)
+        return "AUTH got an answer that says nothing";
+    (void)snprintf(part, sizeof(part), "%s", password);
+    if (strstr(words, "unknown command") != NULL ||
+        (strlen(part) >= LEAST && strstr(words, part) != NULL))
+        return "the server refuses AUTH, in words that may hold the password";
+    return words;
+}
 
 static void
 on_auth(lk__request *request, lk_status status, const redisReply *reply)
@@ -13,7 +32,9 @@ on_auth(lk__request *request, lk_status status, const redisReply *reply)
         return;
     status = lk__reply_status(reply);
     if (status != LK_OK)
-        lk__conn_break(login->conn, status, lk__reply_words(reply));
+        lk__conn_break(login->conn, status,
+                       lk__login_words(reply, login->conn->client->settings
+                                                  .sentinel_password));
     else
         login->done(login->conn);
 }

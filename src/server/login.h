@@ -14,6 +14,10 @@ typedef struct lk__login {
     void (*done)(lk__conn *conn); /* it is over; a refusal breaks the stream */
 } lk__login;
 
+/* What a server says that refuses AUTH with this password, without the password:
+   one that does not know the command repeats what it was told. */
+const char *lk__login_words(const redisReply *reply, const char *password);
+
 /* Begins, when the stream stands. */
 void lk__login_begin(lk__login *login);
 

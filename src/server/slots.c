@@ -188,9 +188,9 @@ bool lk__slots_says(const lk__slots *slots, const redisReply *reply,
     for (size_t i = 0; i < reply->elements; i++) {
         size_t count = range_same(slots, reply->element[i], asked);
 
-        if (count == 0)
-            return false;
         sum += count;
+        if (count == 0 || sum > LK__SLOTS) /* a long answer ends early */
+            return false;
     }
     return sum == served(slots);
 }

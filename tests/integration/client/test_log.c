@@ -178,6 +178,44 @@ static void a_password_is_in_no_line_and_no_words(void **state)
     assert_false(has_noted("hush"));
 }
 
+static bool is_refused(void *client)
+{
+    return lk_client_wait_ready(client, 0) != LK_OK &&
+           strstr(lk_last_error(), "AUTH") != NULL;
+}
+
+/* It repeats what it does not know: a sentinel, a node of a cluster, and one that
+   is alone. */
+static void a_server_without_the_command_is_not_quoted(void **state)
+{
+    static const char *const begins[] = {"redis://app:hush-hush",
+                                         "redis+sentinel://:hush-hush",
+                                         "redis+cluster://app:hush-hush"};
+    static const char *const ends[] = {"", "/m/0?sentinel_password=hush-hush",
+                                       ""};
+    char refuses[] = "refuses AUTH";
+    const char *without[] = {"--rename-command", "AUTH", "gone", NULL};
+    const lk_client_options options = logging(LK_LOG_DEBUG);
+    server *redis = server_start_tcp(without);
+    char url[128];
+
+    assert_non_null(redis);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        lk_client *client;
+
+        (void)snprintf(url, sizeof(url), "%s@127.0.0.1:%u%s", begins[i],
+                       server_port(redis), ends[i]);
+        client = locking_open_url(*state, url, &options);
+        assert_true(wait_until(is_refused, client, SOON_MS));
+        assert_null(strstr(lk_last_error(), "hush"));
+        wait_noted(refuses);
+        assert_false(has_noted("hush"));
+        memset(book.text, 0, sizeof(book.text));
+        book.used = 0;
+    }
+    server_stop(redis);
+}
+
 static void a_password_that_is_right_is_told_neither(void **state)
 {
     locking *f = *state;
@@ -208,6 +246,7 @@ int main(void)
         TEST(by_default_only_what_matters_is_told),
         TEST(a_line_has_no_newline),
         TEST(a_password_is_in_no_line_and_no_words),
+        TEST(a_server_without_the_command_is_not_quoted),
         TEST(a_password_that_is_right_is_told_neither),
     };
 #undef TEST
