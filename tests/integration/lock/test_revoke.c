@@ -219,7 +219,7 @@ static void come_home(locking *f, const lk_acquire_options *how)
 {
     /* Not asked for again before it has to be told. */
     const lk_acquire_options fixed = {LK_ACQUIRE_OPTIONS_INIT,
-                                      .lease_ms = 6 * SOON_MS};
+                                      .lease_ms = 60000};
     lk_client *client = locking_open_calm(f, NULL);
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
