@@ -183,6 +183,18 @@ static bool is_full(const redisReply *reply)
            strstr(reply->str, "max number of clients reached") != NULL;
 }
 
+static void refuse(const lk__greeting *greeting, int step, lk_status status,
+                   const redisReply *reply)
+{
+    lk__conn *conn = greeting->conn;
+
+    if (step == STEP_AUTH)
+        lk__conn_break(conn, status,
+                       lk__login_words(reply, conn->client->settings.password));
+    else
+        lk__greet_refuse(greeting, status, reply);
+}
+
 static void
 on_greeting(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -203,12 +215,8 @@ on_greeting(lk__request *request, lk_status status, const redisReply *reply)
         greeting->id = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
     else if (step == STEP_SHARDS)
         note_shards(greeting, reply);
-    else if (refused != LK_OK && step == STEP_AUTH)
-        lk__conn_break(greeting->conn, refused,
-                       lk__login_words(reply, greeting->conn->client->settings
-                                                  .password));
     else if (refused != LK_OK && step != STEP_NAME)
-        lk__greet_refuse(greeting, refused, reply);
+        refuse(greeting, step, refused, reply);
     else if (refused == LK_OK && is_simple(step) &&
              reply->type != REDIS_REPLY_STATUS)
         lk__greet_refuse(greeting, LK_EPROTO, reply);
