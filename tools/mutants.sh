@@ -167,7 +167,7 @@ look_for_compile()
         say 'no build' "$1" "$2"
         bad=$((bad + 1))
     fi
-    cp "$2" "$COPY/$2"
+    cp -p "$2" "$COPY/$2" # as old as it is: nothing was built of the other
 }
 
 # The names of this commit's share: each rule comes in turn.

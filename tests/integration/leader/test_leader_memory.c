@@ -52,6 +52,8 @@ typedef struct stage {
 } stage;
 
 /* A call that either does what it should or says that there is no memory. */
+typedef lk_status act(stage *s);
+
 static lk_status do_new(stage *s)
 {
     const lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .value = "v"};
@@ -157,7 +159,7 @@ static lk_status do_watch(stage *s)
 }
 
 /* Until there is none left to fail. Returns how often there was no memory. */
-static int fail_each(stage *s, lk_status (*act)(stage *s))
+static int fail_each(stage *s, act *tries)
 {
     int failures = 0;
     int n = 0;
@@ -166,7 +168,7 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
         lk_status status;
 
         fail_from(++n);
-        status = act(s);
+        status = tries(s);
         atomic_store(&fail_at, 0);
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(status));
@@ -178,10 +180,9 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
 
 static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
-    static lk_status (*const acts[])(
-        stage *
-        s) = {do_new,           do_campaign, do_campaign_async,   do_observe,
-              do_observe_async, do_watch,    do_lead_until_forced};
+    static act *const acts[] =
+        {do_new,           do_campaign, do_campaign_async,   do_observe,
+         do_observe_async, do_watch,    do_lead_until_forced};
     leading *f = *state;
     stage s = {.client = locking_open_calm(f->base, NULL)};
 
