@@ -3,8 +3,8 @@
 /*
  * What it takes to open a latch: from the moment before the last count-down to
  * the moment at which the last of all waiters runs again. Beside it the least
- * that could do the same: one PUBLISH, to clients that wake their threads. Both
- * in turn on one private server.
+ * that could do the same: one PUBLISH, to clients that wake their threads, or
+ * call their callbacks. Both in turn on one private server.
  */
 
 #include <latchkey/latchkey.h>
@@ -33,14 +33,16 @@ enum {
 
 /* How waiters wait: with the product, or with what is bare. */
 typedef enum manner { BARE, LATCH } manner;
+typedef enum waiter { THREADS, CALLBACKS } waiter;
 
 /* Shared by all processes. Rounds are counted from 1. */
 struct scene {
     manner manner;
-    unsigned processes, threads;
-    atomic_uint round;   /* waiters may begin this one */
-    atomic_uint waiting; /* processes whose threads all wait */
-    atomic_uint awake;   /* threads that have returned */
+    waiter waiter;
+    unsigned processes, waiters; /* in each process */
+    atomic_uint round;           /* waiters may begin this one */
+    atomic_uint waiting;         /* processes whose waiters all wait */
+    atomic_uint awake; /* waiters that have returned, or were called */
     atomic_ullong last_at;
 };
 
@@ -53,6 +55,12 @@ static void await(const atomic_uint *counter, unsigned value)
     }
 }
 
+static void must(lk_status status, const char *what)
+{
+    if (status != LK_OK)
+        errx(1, "%s: %s", what, lk_last_error());
+}
+
 /* ---- one process of waiters ------------------------------------------------- */
 
 struct crew {
@@ -62,7 +70,7 @@ struct crew {
     pthread_mutex_t mutex;
     pthread_cond_t begins; /* a round */
     unsigned round;
-    /* The bare side: messages are counted, waiting threads are woken. */
+    /* The bare side: messages are counted, waiters are woken or called. */
     redisContext *redis;
     pthread_cond_t came;
     unsigned messages, asleep;
@@ -94,24 +102,6 @@ static void bare_wait(struct crew *crew, unsigned round)
     (void)pthread_mutex_unlock(&crew->mutex);
 }
 
-static void *bare_read(void *data)
-{
-    struct crew *crew = data;
-
-    for (;;) {
-        void *reply = NULL;
-
-        if (redisGetReply(crew->redis, &reply) != REDIS_OK)
-            errx(1, "the subscription broke");
-        freeReplyObject(reply);
-        (void)pthread_mutex_lock(&crew->mutex);
-        crew->messages++;
-        (void)pthread_cond_broadcast(&crew->came);
-        (void)pthread_mutex_unlock(&crew->mutex);
-    }
-    return NULL;
-}
-
 /* The latest of all wins. */
 static void note_awake(struct scene *scene)
 {
@@ -122,6 +112,29 @@ static void note_awake(struct scene *scene)
            !atomic_compare_exchange_weak(&scene->last_at, &last, now))
         continue;
     (void)atomic_fetch_add(&scene->awake, 1);
+}
+
+static void *bare_read(void *data)
+{
+    struct crew *crew = data;
+
+    for (;;) {
+        void *reply = NULL;
+        unsigned calls;
+
+        if (redisGetReply(crew->redis, &reply) != REDIS_OK)
+            errx(1, "the subscription broke");
+        freeReplyObject(reply);
+        (void)pthread_mutex_lock(&crew->mutex);
+        crew->messages++;
+        (void)pthread_cond_broadcast(&crew->came);
+        calls = crew->scene->waiter == CALLBACKS ? crew->asleep : 0;
+        crew->asleep -= calls;
+        (void)pthread_mutex_unlock(&crew->mutex);
+        for (; calls > 0; calls--)
+            note_awake(crew->scene);
+    }
+    return NULL;
 }
 
 static void *thread_run(void *data)
@@ -139,7 +152,29 @@ static void *thread_run(void *data)
     return NULL;
 }
 
-/* Whether all threads of this process sleep. */
+static void on_open(lk_status status, void *data)
+{
+    if (status != LK_OK)
+        errx(1, "a wait: %s", lk_status_name(status));
+    note_awake(data);
+}
+
+/* Has all callbacks of this process wait. */
+static void callbacks_begin(struct crew *crew)
+{
+    if (crew->scene->manner == BARE) {
+        (void)pthread_mutex_lock(&crew->mutex);
+        crew->asleep = crew->scene->waiters;
+        (void)pthread_mutex_unlock(&crew->mutex);
+        return;
+    }
+    for (unsigned i = 0; i < crew->scene->waiters; i++)
+        must(lk_latch_wait_async(crew->latch, LK_FOREVER, NULL, on_open,
+                                 crew->scene),
+             "wait");
+}
+
+/* Whether all waiters of this process wait. */
 static bool all_wait(struct crew *crew)
 {
     lk_client_stats stats = {.size = sizeof(stats)};
@@ -148,12 +183,12 @@ static bool all_wait(struct crew *crew)
     if (crew->scene->manner == LATCH) {
         if (lk_client_stats_get(crew->client, &stats) != LK_OK)
             errx(1, "stats: %s", lk_last_error());
-        return stats.waiting == crew->scene->threads && stats.pending == 0;
+        return stats.waiting == crew->scene->waiters && stats.pending == 0;
     }
     (void)pthread_mutex_lock(&crew->mutex);
     asleep = crew->asleep;
     (void)pthread_mutex_unlock(&crew->mutex);
-    return asleep == crew->scene->threads;
+    return asleep == crew->scene->waiters;
 }
 
 static void thread_start(void *(*run)(void *data), struct crew *crew)
@@ -186,11 +221,14 @@ _Noreturn static void crew_run(struct scene *scene)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     crew_open(&crew);
-    for (unsigned i = 0; i < scene->threads; i++)
+    for (unsigned i = 0; scene->waiter == THREADS && i < scene->waiters; i++)
         thread_start(thread_run, &crew);
     for (unsigned round = 1;; round++) {
         await(&scene->round, round);
-        round_begin(&crew, round);
+        if (scene->waiter == THREADS)
+            round_begin(&crew, round);
+        else
+            callbacks_begin(&crew);
         while (!all_wait(&crew))
             sleep_ns(STEP_NS);
         (void)atomic_fetch_add(&scene->waiting, 1);
@@ -206,12 +244,6 @@ struct opener {
     lk_latch *latch;
     redisContext *redis;
 };
-
-static void must(lk_status status, const char *what)
-{
-    if (status != LK_OK)
-        errx(1, "%s: %s", what, lk_last_error());
-}
 
 /* One round; the time from the last count to the last waiter, in us. */
 static double
@@ -231,20 +263,26 @@ open_once(struct scene *scene, struct opener *opener, unsigned round)
         server_do(opener->redis, "PUBLISH gate go");
     else
         must(lk_latch_count_down(opener->latch, 1), "count_down");
-    await(&scene->awake, scene->processes * scene->threads);
+    await(&scene->awake, scene->processes * scene->waiters);
     return (double)(atomic_load(&scene->last_at) - begin) / 1e3;
 }
 
-static void measure(manner which, unsigned processes, unsigned threads,
-                    struct opener *opener, unsigned rounds, double *samples)
+struct row {
+    unsigned processes, waiters; /* in each process */
+    waiter waiter;
+};
+
+static void measure(manner which, const struct row *row, struct opener *opener,
+                    unsigned rounds, double *samples)
 {
     struct scene *scene = shared_new(sizeof(*scene));
     pid_t children[PROCESSES];
 
     scene->manner = which;
-    scene->processes = processes;
-    scene->threads = threads;
-    for (unsigned i = 0; i < processes; i++) {
+    scene->waiter = row->waiter;
+    scene->processes = row->processes;
+    scene->waiters = row->waiters;
+    for (unsigned i = 0; i < row->processes; i++) {
         children[i] = fork();
         if (children[i] == 0)
             crew_run(scene);
@@ -254,35 +292,35 @@ static void measure(manner which, unsigned processes, unsigned threads,
     wait_for_quiet();
     for (unsigned i = 0; i < rounds; i++)
         samples[i] = open_once(scene, opener, i + 1);
-    for (unsigned i = 0; i < processes; i++)
+    for (unsigned i = 0; i < row->processes; i++)
         child_kill(children[i]);
     shared_free(scene, sizeof(*scene));
 }
 
 /* ---- the table ------------------------------------------------------------------ */
 
-static void row(unsigned processes, unsigned threads, struct opener *opener)
+static void play(const struct row *row, struct opener *opener)
 {
     unsigned rounds = is_quick() ? QUICK_ROUNDS : ROUNDS;
     double bare[ROUNDS], ours[ROUNDS];
     double middle;
 
-    measure(BARE, processes, threads, opener, rounds, bare);
-    measure(LATCH, processes, threads, opener, rounds, ours);
+    measure(BARE, row, opener, rounds, bare);
+    measure(LATCH, row, opener, rounds, ours);
     middle = quantile(bare, rounds, 0.5);
-    printf("%9u %7u %9.0f %9.0f %9.0f %9.0f %6.2f\n", processes, threads,
-           middle, quantile(bare, rounds, 0.95), quantile(ours, rounds, 0.5),
+    printf("| %u | %u %s | %.0f | %.0f | %.0f | %.0f | %.2f |\n",
+           row->processes, row->waiters,
+           row->waiter == THREADS ? "threads" : "callbacks", middle,
+           quantile(bare, rounds, 0.95), quantile(ours, rounds, 0.5),
            quantile(ours, rounds, 0.95), quantile(ours, rounds, 0.5) / middle);
     (void)fflush(stdout);
 }
 
 int main(void)
 {
-    static const unsigned rows[][2] = {{1, 1},
-                                       {1, 100},
-                                       {1, 1000},
-                                       {8, 1},
-                                       {64, 1}};
+    static const struct row rows[] = {{1, 1, THREADS},    {1, 100, THREADS},
+                                      {1, 1000, THREADS}, {1, 1000, CALLBACKS},
+                                      {8, 1, THREADS},    {64, 1, THREADS}};
     struct opener opener = {NULL, NULL, NULL};
 
     server_start();
@@ -290,11 +328,10 @@ int main(void)
     must(lk_latch_new(&opener.latch, opener.client, "gate", NULL), "latch");
     opener.redis = server_connect();
     printf("From the last count-down to the last waiter, in us; bare: one "
-           "PUBLISH.\n\n%9s %7s %9s %9s %9s %9s %6s\n",
-           "processes", "threads", "bare p50", "p95", "latch p50", "p95",
-           "ratio");
+           "PUBLISH.\n\n| processes | waiters of each | bare p50 | p95 "
+           "| latch p50 | p95 | ratio |\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        row(rows[i][0], rows[i][1], &opener);
+        play(&rows[i], &opener);
     redisFree(opener.redis);
     lk_latch_free(opener.latch);
     lk_client_free(opener.client);
