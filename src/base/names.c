@@ -13,11 +13,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static const char own[] = "latchkey:";
-
 static bool is_own(const char *text)
 {
-    return strncmp(text, own, sizeof(own) - 1) == 0;
+    return strncmp(text, LK__KEYS_OWN, strlen(LK__KEYS_OWN)) == 0;
 }
 
 /* A lock called as another's record or queue would be written into it. */
@@ -28,7 +26,7 @@ lk_status lk__name_check_own(const char *name)
     return lk__fail(LK_EINVAL,
                     "a name may not begin with \"%s\": the keys "
                     "that do are Latchkey's own",
-                    own);
+                    LK__KEYS_OWN);
 }
 
 /*
@@ -176,13 +174,59 @@ size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
         put_wrapped(&pen, name, is_tagged);
         put(&pen, rest);
     } else if (form[0] == ':') {
-        put(&pen, is_tagged ? "latchkey::" : own);
+        put(&pen, is_tagged ? LK__KEYS_OWN ":" : LK__KEYS_OWN);
         put_wrapped(&pen, name, is_tagged);
         put(&pen, form);
     } else if (!write_placed(&pen, form, name)) {
         write_prefixed(&pen, form, name, is_tagged);
     }
     return end(&pen);
+}
+
+/* Takes off the braces that put_wrapped() has put around a name. */
+static void unwrap(const char **name, size_t *size)
+{
+    const char *inner = *name + 1;
+
+    if (*size > 2 && (*name)[0] == '{' && (*name)[*size - 1] == '}' &&
+        memchr(inner, '{', *size - 2) == NULL &&
+        memchr(inner, '}', *size - 2) == NULL) {
+        *name = inner;
+        *size -= 2;
+    }
+}
+
+/* The key begins with first, ends with last, and has something between. */
+static bool
+is_between(const char *first, const char *last, const char *key, size_t size)
+{
+    size_t begins = strlen(first), ends = strlen(last);
+
+    return size > begins + ends && memcmp(key, first, begins) == 0 &&
+           memcmp(key + size - ends, last, ends) == 0;
+}
+
+/* Of a key of the library's own, what stands before the name; NULL: it is none. */
+static const char *own_before(const char *form, const char *key, size_t size)
+{
+    if (is_between(LK__KEYS_OWN ":", form, key, size))
+        return LK__KEYS_OWN ":";
+    return is_between(LK__KEYS_OWN "{", form, key, size) ? LK__KEYS_OWN : NULL;
+}
+
+bool lk__key_read(const char *form, const char **key, size_t *size)
+{
+    bool is_ours = form[0] == ':';
+    const char *first = is_ours ? own_before(form, *key, *size) : "";
+    const char *last = is_ours ? form : behind("{N}", form);
+
+    if (first == NULL || last == NULL || !is_between(first, last, *key, *size))
+        return false;
+    *key += strlen(first);
+    *size -= strlen(first) + strlen(last);
+    if (strcmp(first, LK__KEYS_OWN ":") != 0)
+        unwrap(key, size);
+    return true;
 }
 
 char *lk__key_make(const char *form, const char *name)

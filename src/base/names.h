@@ -24,6 +24,9 @@
 
 enum { LK__NAME_MAX = 512, LK__KEY_SIZE = LK__NAME_MAX + 64 };
 
+/* What the library's own keys begin with. */
+#define LK__KEYS_OWN "latchkey:"
+
 /*
  * Tells whether every key made from the name lies in the name's own slot: 1
  * to LK__NAME_MAX bytes, and either no brace at all, or, as Redis looks for a
@@ -65,6 +68,11 @@ lk__key_write(const char *form, const char *name, char *ret, size_t size);
 
 /* The same; free with lk__free(). NULL: no memory. */
 char *lk__key_make(const char *form, const char *name);
+
+/* The other way round, for a form that begins with ':' or "{N}": leaves of the key,
+   of *size bytes, what is the name. False: it is no key of this form, and is left
+   as it is. */
+bool lk__key_read(const char *form, const char **key, size_t *size);
 
 enum { LK__CLAIM_KEY_SIZE = LK__NAME_MAX + 128 };
 

@@ -363,7 +363,7 @@ static bool reading_fill(struct reading *reading, const char *name)
     reading->walk.found = found;
     reading->walk.over = over;
     reading->walk.finds[0].type = "stream";
-    reading->walk.finds[0].match = lk__strdup("latchkey:*" LK__EVENT_FORM);
+    reading->walk.finds[0].match = lk__strdup(LK__KEYS_OWN "*" LK__EVENT_FORM);
     return reading->walk.finds[0].match != NULL;
 }
 

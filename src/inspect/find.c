@@ -114,8 +114,9 @@ static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 
 static lk_status finder_new(struct finder **ret_finder, const char *name)
 {
-    static const char *const forms[ASKS] =
-        {[RECORD] = ":r", [FIELDS] = "N", [LEASES] = "{N}:timeout"};
+    static const char *const forms[ASKS] = {[RECORD] = LK__RECORD_FORM,
+                                            [FIELDS] = "N",
+                                            [LEASES] = LK__TIMEOUT_FORM};
     lk_status status = lk__name_check(name);
     struct finder *finder;
 

@@ -32,67 +32,21 @@ const char *lk_kind_text(lk_kind kind)
 
 /* ---- keys -------------------------------------------------------------------- */
 
-static bool has_brace(const char *text, size_t size)
-{
-    return memchr(text, '{', size) != NULL || memchr(text, '}', size) != NULL;
-}
-
-/* Takes off the braces that were put around a name without any; see names.h. */
-static void unwrap(const char **name, size_t *size)
-{
-    if (*size > 2 && (*name)[0] == '{' && (*name)[*size - 1] == '}' &&
-        !has_brace(*name + 1, *size - 2)) {
-        *name += 1;
-        *size -= 2;
-    }
-}
-
-static bool skip_prefix(const char *prefix, const char **key, size_t *size)
+static bool begins_with(const char *prefix, const char *key, size_t size)
 {
     size_t length = strlen(prefix);
 
-    if (*size <= length || memcmp(*key, prefix, length) != 0)
-        return false;
-    *key += length;
-    *size -= length;
-    return true;
-}
-
-static bool skip_suffix(const char *suffix, const char *key, size_t *size)
-{
-    size_t length = strlen(suffix);
-
-    if (*size <= length || memcmp(key + *size - length, suffix, length) != 0)
-        return false;
-    *size -= length;
-    return true;
-}
-
-/* latchkey:{N}:r, or latchkey::N:r for a name with braces of its own. */
-static bool is_record(const char **key, size_t *size)
-{
-    const char *name = *key;
-    size_t length = *size;
-
-    if (!skip_prefix("latchkey:", &name, &length) ||
-        !skip_suffix(":r", name, &length) ||
-        (*name != '{' && !skip_prefix(":", &name, &length)))
-        return false;
-    if (name[-2] != ':')
-        unwrap(&name, &length);
-    *key = name;
-    *size = length;
-    return true;
+    return size > length && memcmp(key, prefix, length) == 0;
 }
 
 static lk__trace trace_of(const char **key, size_t *size)
 {
-    if (is_record(key, size))
+    if (lk__key_read(LK__RECORD_FORM, key, size))
         return LK__TRACE_RECORD;
-    if (skip_prefix("latchkey:", key, size) ||
-        skip_prefix("redisson_", key, size))
+    if (begins_with(LK__KEYS_OWN, *key, *size) ||
+        begins_with("redisson_", *key, *size))
         return LK__TRACE_NONE;
-    if (skip_suffix(":timeout", *key, size))
+    if (lk__key_read(LK__TIMEOUT_FORM, key, size))
         return LK__TRACE_TIMEOUT;
     return LK__TRACE_NAME;
 }
@@ -102,8 +56,6 @@ lk__trace lk__trace_of(const char *key, size_t size, const char **ret_name,
 {
     lk__trace trace = trace_of(&key, &size);
 
-    if (trace == LK__TRACE_TIMEOUT)
-        unwrap(&key, &size);
     if (size > LK__NAME_MAX || memchr(key, '\0', size) != NULL)
         return LK__TRACE_NONE;
     *ret_name = key;
@@ -160,6 +112,16 @@ static bool is_owner(const char *text, size_t size)
 static bool is_text(const redisReply *reply, const char *text)
 {
     return reply->type == REDIS_REPLY_STRING && strcmp(reply->str, text) == 0;
+}
+
+static bool skip_suffix(const char *suffix, const char *key, size_t *size)
+{
+    size_t length = strlen(suffix);
+
+    if (*size <= length || memcmp(key + *size - length, suffix, length) != 0)
+        return false;
+    *size -= length;
+    return true;
 }
 
 /* False: no lock has such a field. */

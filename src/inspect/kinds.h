@@ -12,6 +12,11 @@
  * What keys say about names. Nothing here talks to anybody.
  */
 
+/* Two of these keys, as names.h says forms. */
+#define LK__RECORD_FORM  ":r"
+#define LK__TIMEOUT_END  ":timeout"
+#define LK__TIMEOUT_FORM "{N}" LK__TIMEOUT_END
+
 /* Keys that a name is found by. */
 typedef enum lk__trace {
     LK__TRACE_NONE,

@@ -190,11 +190,10 @@ static bool walk_fill(struct lk__lister *lister, const char *pattern)
 {
     const struct {
         const char *type, *before, *after;
-    } forms[SCANS] = {[SCAN_HASHES] = {"hash",
-                                       lister->options.ours ? "latchkey:" : "",
-                                       ""},
-                      [SCAN_RECORDS] = {"string", "latchkey:", ":r"},
-                      [SCAN_LEASES] = {"zset", "", ":timeout"}};
+    } forms[SCANS] =
+        {[SCAN_HASHES] = {"hash", lister->options.ours ? LK__KEYS_OWN : "", ""},
+         [SCAN_RECORDS] = {"string", LK__KEYS_OWN, LK__RECORD_FORM},
+         [SCAN_LEASES] = {"zset", "", LK__TIMEOUT_END}};
     lk__walk *walk = &lister->walk;
     bool is_complete = true;
 

@@ -231,7 +231,7 @@ static void ask_record(struct lk__look *look)
                                         "LIMIT", "0",    "1024"};
 
     if (look->name->has_record) {
-        look_ask(look, "GET", ":r", 0, NULL, take_record);
+        look_ask(look, "GET", LK__RECORD_FORM, 0, NULL, take_record);
         look_ask(look, "ZRANGEBYSCORE", ":q", 6, first, take_line);
     }
 }
@@ -296,7 +296,7 @@ static void ask_rest(struct lk__look *look)
     if (look->many)
         look_ask(look, "HLEN", "N", 0, NULL, take_length);
     if (kind == LK_KIND_SEMAPHORE)
-        look_ask(look, "ZCARD", "{N}:timeout", 0, NULL, take_permits);
+        look_ask(look, "ZCARD", LK__TIMEOUT_FORM, 0, NULL, take_permits);
     if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE ||
         kind == LK_KIND_LATCH)
         look_ask(look, "GET", "N", 0, NULL, take_value);

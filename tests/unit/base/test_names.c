@@ -245,6 +245,49 @@ static void a_lease_is_1_ms_to_ten_years(void **state)
     assert_status(lk__lease_check(UINT64_MAX), LK_EINVAL);
 }
 
+/* ---- keys that are read again ---- */
+
+static void assert_read(const char *form, const char *text, const char *name)
+{
+    const char *key = text;
+    size_t size = strlen(text);
+
+    assert_int_equal(lk__key_read(form, &key, &size), name != NULL);
+    assert_int_equal(size, strlen(name != NULL ? name : text));
+    assert_memory_equal(key, name != NULL ? name : text, size);
+}
+
+static void a_key_is_read_as_it_was_written(void **state)
+{
+    static const char *const names[] = {"n",     "a:b",    ":r",    "{a}b",
+                                        "{{a}}", "x{a}b:", "{a}{b}"};
+    static const char *const forms[] = {":r", ":e", "{N}:timeout"};
+    char key[LK__KEY_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        for (size_t j = 0; j < sizeof(forms) / sizeof(forms[0]); j++) {
+            (void)lk__key_write(forms[j], names[i], key, sizeof(key));
+            assert_read(forms[j], key, names[i]);
+        }
+    }
+}
+
+static void a_key_says_its_name_and_its_form(void **state)
+{
+    (void)state;
+    assert_read(":r", "latchkey::{a}:r", "{a}");
+    assert_read("{N}:timeout", "{a}:timeout", "a"); /* it is that of both */
+    assert_read(":r", "latchkey:n:r", NULL);
+    assert_read(":r", "latchkey:{n}:q", NULL);
+    assert_read(":r", "latchkey::r", NULL);
+    assert_read(":r", "latchkey:::r", NULL);
+    assert_read(":r", "{n}:r", NULL);
+    assert_read(":r", "", NULL);
+    assert_read("{N}:timeout", ":timeout", NULL);
+    assert_read("a{*}", "a{n}", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +307,8 @@ int main(void)
         cmocka_unit_test(without_memory_there_is_no_key),
         cmocka_unit_test(a_wait_is_for_ever_or_up_to_ten_years),
         cmocka_unit_test(a_lease_is_1_ms_to_ten_years),
+        cmocka_unit_test(a_key_is_read_as_it_was_written),
+        cmocka_unit_test(a_key_says_its_name_and_its_form),
     };
 
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);
