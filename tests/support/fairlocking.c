@@ -6,50 +6,19 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { JOIN_MS = 10000 };
-
 int fairlocking_setup(void **state)
 {
-    void *base = NULL;
-    fairlocking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL || locking_setup(&base) != 0) {
-        free(f);
-        return -1;
-    }
-    f->base = base;
-    *state = f;
-    return 0;
-}
-
-/* The clients are shut down by now, so no thread waits any more. */
-static void takers_end(fairlocking *f)
-{
-    for (size_t i = 0; i < f->taker_count; i++) {
-        fair_taker *t = f->takers[i];
-
-        if (!t->joined)
-            (void)pthread_join(t->thread, NULL);
-        if (t->hold != NULL)
-            (void)lk_hold_release(t->hold);
-        free(t);
-    }
+    return locking_setup_above(state, sizeof(fairlocking));
 }
 
 int fairlocking_teardown(void **state)
 {
     fairlocking *f = *state;
-    void *base = f->base;
 
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
-    takers_end(f);
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->lock_count; i++)
         lk_fairlock_free(f->locks[i]);
-    free(f);
-    return locking_teardown(&base);
+    return locking_teardown_above(state);
 }
 
 /* ---- locks ---- */
@@ -97,71 +66,23 @@ lk_hold *fair_hold(lk_fairlock *lock)
 
 /* ---- threads ---- */
 
-static void *taker_run(void *data)
+static lk_status acquire(taker *t)
 {
-    fair_taker *t = data;
-    uint64_t begin = wait_now_ms();
-
-    t->status = lk_fairlock_acquire(t->lock, t->wait_ms, &t->options, &t->hold);
-    if (t->status == LK_OK)
-        t->turn = atomic_fetch_add(t->turns, 1) + 1;
-    t->took_ms = fair_since_ms(begin);
-    atomic_store(&t->done, true);
-    return NULL;
+    return lk_fairlock_acquire(t->object, t->wait_ms, &t->options, &t->hold);
 }
 
-fair_taker *fair_take(fairlocking *f, lk_fairlock *lock, int64_t wait_ms,
-                      const lk_acquire_options *options)
+taker *fair_take(fairlocking *f, lk_fairlock *lock, int64_t wait_ms,
+                 const lk_acquire_options *options)
 {
-    fair_taker *t = calloc(1, sizeof(*t));
-
-    assert_non_null(t);
-    assert_true(f->taker_count < FAIR_TAKERS);
-    t->lock = lock;
-    t->wait_ms = wait_ms;
-    t->turns = &f->turns;
-    t->options = options != NULL
-                     ? *options
-                     : (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    f->takers[f->taker_count] = t;
-    assert_int_equal(pthread_create(&t->thread, NULL, taker_run, t), 0);
-    f->taker_count++;
-    return t;
+    return taker_start(&f->base->takers, acquire, lock, 0, wait_ms, options);
 }
 
-fair_taker *fair_queue_up(fairlocking *f, lk_fairlock *lock, long long count)
+taker *fair_queue_up(fairlocking *f, lk_fairlock *lock, long long count)
 {
-    fair_taker *t = fair_take(f, lock, LK_FOREVER, NULL);
+    taker *t = fair_take(f, lock, LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "n", count);
     return t;
-}
-
-static bool is_done(void *data)
-{
-    fair_taker *t = data;
-
-    return atomic_load(&t->done);
-}
-
-lk_status fair_join(fair_taker *t)
-{
-    if (!wait_until(is_done, t, JOIN_MS))
-        fail_msg("a thread does not come back");
-    if (!t->joined)
-        (void)pthread_join(t->thread, NULL);
-    t->joined = true;
-    return t->status;
-}
-
-lk_status fair_release(fair_taker *t)
-{
-    lk_hold *hold;
-
-    assert_status(fair_join(t), LK_OK);
-    hold = t->hold;
-    t->hold = NULL;
-    return lk_hold_release(hold);
 }
 
 /* ---- looking on ---- */

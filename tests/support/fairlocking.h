@@ -4,8 +4,6 @@
 
 #include <latchkey/fairlock.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/locking.h"
@@ -15,31 +13,12 @@
  * beside it. Whatever cannot be had fails the running test.
  */
 
-enum { FAIR_LOCKS = 64, FAIR_TAKERS = 128 };
-
-/* A thread that acquires once. */
-typedef struct fair_taker {
-    pthread_t thread;
-    lk_fairlock *lock;
-    int64_t wait_ms;
-    lk_acquire_options options;
-    atomic_int *turns; /* counts the grants of all takers of a test */
-    bool joined;
-    /* What became of it, once done. */
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    int turn; /* which of these grants its was, from 1 */
-    uint64_t took_ms;
-} fair_taker;
+enum { FAIR_LOCKS = 64 };
 
 typedef struct fairlocking {
     locking *base;
     lk_fairlock *locks[FAIR_LOCKS];
     size_t lock_count;
-    fair_taker *takers[FAIR_TAKERS];
-    size_t taker_count;
-    atomic_int turns;
 } fairlocking;
 
 /* For cmocka; the server is locking_start_server()'s. */
@@ -63,14 +42,10 @@ lk_hold *fair_hold(lk_fairlock *lock);
 lk_hold *fair_hold_for(lk_fairlock *lock, uint64_t lease_ms);
 
 /* options may be NULL. What it got is released at the end of the test. */
-fair_taker *fair_take(fairlocking *f, lk_fairlock *lock, int64_t wait_ms,
-                      const lk_acquire_options *options);
+taker *fair_take(fairlocking *f, lk_fairlock *lock, int64_t wait_ms,
+                 const lk_acquire_options *options);
 /* The same, without limit, and as the count-th in the server's queue. */
-fair_taker *fair_queue_up(fairlocking *f, lk_fairlock *lock, long long count);
-/* Waits for its end, 10 s at most (scaled), and returns the status. */
-lk_status fair_join(fair_taker *t);
-/* Joins it, which must have the lock, and releases that. */
-lk_status fair_release(fair_taker *t);
+taker *fair_queue_up(fairlocking *f, lk_fairlock *lock, long long count);
 
 /* Milliseconds since an earlier wait_now_ms(). */
 uint64_t fair_since_ms(uint64_t begin);

@@ -10,7 +10,7 @@
 #include "support/wait.h"
 
 /* COMMAND_MS: on a machine without time an answer takes seconds. */
-enum { SOON_MS = 5000, JOIN_MS = 10000, COMMAND_MS = 20000 };
+enum { SOON_MS = 5000, COMMAND_MS = 20000 };
 
 static server *the_server;
 
@@ -156,77 +156,26 @@ lk_client_stats locking_stats(lk_client *client)
 
 /* ---- threads ---- */
 
-static void *taker_run(void *data)
+static lk_status acquire(taker *t)
 {
-    taker *t = data;
-    uint64_t begin = wait_now_ms();
-
-    t->status = lk_lock_acquire(t->lock, t->wait_ms, &t->options, &t->hold);
-    t->took_ms = wait_now_ms() - begin;
-    (void)snprintf(t->words, sizeof(t->words), "%s", lk_last_error());
-    atomic_store(&t->done, true);
-    return NULL;
+    return lk_lock_acquire(t->object, t->wait_ms, &t->options, &t->hold);
 }
 
 taker *locking_take(locking *f, lk_lock *lock, int64_t wait_ms,
                     const lk_acquire_options *options)
 {
-    taker *t = calloc(1, sizeof(*t));
-
-    assert_non_null(t);
-    assert_true(f->taker_count < LOCKING_TAKERS);
-    t->lock = lock;
-    t->wait_ms = wait_ms;
-    t->options = options != NULL
-                     ? *options
-                     : (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    f->takers[f->taker_count] = t;
-    assert_int_equal(pthread_create(&t->thread, NULL, taker_run, t), 0);
-    f->taker_count++;
-    return t;
-}
-
-static bool is_done(void *data)
-{
-    taker *t = data;
-
-    return atomic_load(&t->done);
-}
-
-lk_status taker_join(taker *t)
-{
-    if (!wait_until(is_done, t, JOIN_MS))
-        fail_msg("a thread does not come back");
-    if (!t->joined)
-        (void)pthread_join(t->thread, NULL);
-    t->joined = true;
-    return t->status;
-}
-
-lk_status taker_release(taker *t)
-{
-    lk_hold *hold;
-
-    assert_status(taker_join(t), LK_OK);
-    hold = t->hold;
-    t->hold = NULL;
-    return lk_hold_release(hold);
+    return taker_start(&f->takers, acquire, lock, 0, wait_ms, options);
 }
 
 /* ---- the end of a test ---- */
 
-/* The clients are shut down by now, so no thread waits any more. */
-static void takers_end(locking *f)
+void locking_end_waits(locking *f)
 {
-    for (size_t i = 0; i < f->taker_count; i++) {
-        taker *t = f->takers[i];
-
-        if (!t->joined)
-            (void)pthread_join(t->thread, NULL);
-        if (t->hold != NULL)
-            (void)lk_hold_release(t->hold);
-        free(t);
+    for (size_t i = 0; i < f->client_count; i++) {
+        if (f->clients[i] != NULL)
+            (void)lk_client_shutdown(f->clients[i], 1000);
     }
+    takers_end(&f->takers);
 }
 
 /* Only the connection that asks is left, and replicas. */
@@ -252,11 +201,7 @@ int locking_teardown(void **state)
     locking *f = *state;
     bool alone;
 
-    for (size_t i = 0; i < f->client_count; i++) {
-        if (f->clients[i] != NULL)
-            (void)lk_client_shutdown(f->clients[i], 1000);
-    }
-    takers_end(f);
+    locking_end_waits(f);
     for (size_t i = 0; i < f->lock_count; i++)
         lk_lock_free(f->locks[i]);
     for (size_t i = 0; i < f->client_count; i++)
@@ -266,6 +211,29 @@ int locking_teardown(void **state)
     if (!alone)
         print_error("a connection is left at the server\n");
     return alone ? 0 : -1;
+}
+
+int locking_setup_above(void **state, size_t size)
+{
+    void *base = NULL;
+    locking **f = calloc(1, size);
+
+    if (f == NULL || locking_setup(&base) != 0) {
+        free(f);
+        return -1;
+    }
+    *f = base;
+    *state = f;
+    return 0;
+}
+
+int locking_teardown_above(void **state)
+{
+    locking **f = *state;
+    void *base = *f;
+
+    free(f);
+    return locking_teardown(&base);
 }
 
 /* ---- waiting ---- */

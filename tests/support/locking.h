@@ -4,11 +4,10 @@
 
 #include <latchkey/lock.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/server.h"
+#include "support/taker.h"
 
 /*
  * For tests that lock: one server for the program, and for each test the
@@ -16,22 +15,7 @@
  * failed. Whatever cannot be had fails the running test.
  */
 
-enum { LOCKING_CLIENTS = 12, LOCKING_LOCKS = 64, LOCKING_TAKERS = 64 };
-
-/* A thread that acquires once. */
-typedef struct taker {
-    pthread_t thread;
-    lk_lock *lock;
-    int64_t wait_ms;
-    lk_acquire_options options;
-    bool joined;
-    /* What became of it, once done. */
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    uint64_t took_ms;
-    char words[128]; /* of lk_last_error() */
-} taker;
+enum { LOCKING_CLIENTS = 12, LOCKING_LOCKS = 64 };
 
 typedef struct locking {
     server *server;
@@ -39,8 +23,7 @@ typedef struct locking {
     size_t client_count;
     lk_lock *locks[LOCKING_LOCKS];
     size_t lock_count;
-    taker *takers[LOCKING_TAKERS];
-    size_t taker_count;
+    taker_list takers;
 } locking;
 
 /*
@@ -51,6 +34,17 @@ int locking_start_server(void **state);
 int locking_stop_server(void **state);
 int locking_setup(void **state);
 int locking_teardown(void **state);
+
+/*
+ * The same for a fixture that stands on this one: a struct of so many bytes, zeroed,
+ * whose first member is a `locking *`. Its teardown calls locking_end_waits(), frees
+ * what it has made, and calls the second one.
+ */
+int locking_setup_above(void **state, size_t size);
+int locking_teardown_above(void **state);
+
+/* Shuts all clients down, so that nobody waits any more, and ends the takers. */
+void locking_end_waits(locking *f);
 
 /*
  * A client that is ready. options may be NULL. Unless they name a
@@ -92,11 +86,6 @@ lk_client_stats locking_stats(lk_client *client);
 /* options may be NULL. What it got is released at the end of the test. */
 taker *locking_take(locking *f, lk_lock *lock, int64_t wait_ms,
                     const lk_acquire_options *options);
-/* Waits for its end, 10 s at most (scaled), and returns the status. */
-lk_status taker_join(taker *t);
-/* Joins it and releases its hold. */
-lk_status taker_release(taker *t);
-
 /* ---- what is to be waited for: 5 s at most (scaled), then the test fails ---- */
 
 /* So many claims wait for the name at the server. */

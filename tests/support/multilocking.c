@@ -8,54 +8,25 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { JOIN_MS = 10000, SOON_MS = 5000 };
+enum { SOON_MS = 5000 };
 
 int multilocking_setup(void **state)
 {
-    void *base = NULL;
-    multilocking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL || locking_setup(&base) != 0) {
-        free(f);
-        return -1;
-    }
-    f->base = base;
-    *state = f;
-    return 0;
-}
-
-/* The clients are shut down by now, so no thread waits any more. */
-static void takers_end(multilocking *f)
-{
-    for (size_t i = 0; i < f->taker_count; i++) {
-        multi_taker *t = f->takers[i];
-
-        if (!t->joined)
-            (void)pthread_join(t->thread, NULL);
-        if (t->hold != NULL)
-            (void)lk_hold_release(t->hold);
-        free(t);
-    }
+    return locking_setup_above(state, sizeof(multilocking));
 }
 
 int multilocking_teardown(void **state)
 {
     multilocking *f = *state;
-    void *base = f->base;
 
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
-    takers_end(f);
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->set_count; i++)
         lk_multilock_free(f->sets[i]);
     for (size_t i = 0; i < f->rwlock_count; i++)
         lk_rwlock_free(f->rwlocks[i]);
     for (size_t i = 0; i < f->fairlock_count; i++)
         lk_fairlock_free(f->fairlocks[i]);
-    free(f);
-    return locking_teardown(&base);
+    return locking_teardown_above(state);
 }
 
 /* ---- members and sets ---- */
@@ -129,61 +100,15 @@ lk_hold *multi_hold(lk_multilock *set)
     return multi_hold_for(set, 0);
 }
 
-static void *taker_run(void *data)
+static lk_status acquire(taker *t)
 {
-    multi_taker *t = data;
-    uint64_t begin = wait_now_ms();
-
-    t->status = lk_multilock_acquire(t->set, t->wait_ms, &t->options, &t->hold);
-    t->took_ms = wait_now_ms() - begin;
-    (void)snprintf(t->words, sizeof(t->words), "%s", lk_last_error());
-    atomic_store(&t->done, true);
-    return NULL;
+    return lk_multilock_acquire(t->object, t->wait_ms, &t->options, &t->hold);
 }
 
-multi_taker *multi_take(multilocking *f, lk_multilock *set, int64_t wait_ms,
-                        const lk_acquire_options *options)
+taker *multi_take(multilocking *f, lk_multilock *set, int64_t wait_ms,
+                  const lk_acquire_options *options)
 {
-    multi_taker *t = calloc(1, sizeof(*t));
-
-    assert_non_null(t);
-    assert_true(f->taker_count < MULTI_TAKERS);
-    t->set = set;
-    t->wait_ms = wait_ms;
-    t->options = options != NULL
-                     ? *options
-                     : (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    f->takers[f->taker_count] = t;
-    assert_int_equal(pthread_create(&t->thread, NULL, taker_run, t), 0);
-    f->taker_count++;
-    return t;
-}
-
-static bool is_done(void *data)
-{
-    multi_taker *t = data;
-
-    return atomic_load(&t->done);
-}
-
-lk_status multi_join(multi_taker *t)
-{
-    if (!wait_until(is_done, t, JOIN_MS))
-        fail_msg("a thread does not come back");
-    if (!t->joined)
-        (void)pthread_join(t->thread, NULL);
-    t->joined = true;
-    return t->status;
-}
-
-lk_status multi_release(multi_taker *t)
-{
-    lk_hold *hold;
-
-    assert_status(multi_join(t), LK_OK);
-    hold = t->hold;
-    t->hold = NULL;
-    return lk_hold_release(hold);
+    return taker_start(&f->base->takers, acquire, set, 0, wait_ms, options);
 }
 
 /* ---- looking on ---- */

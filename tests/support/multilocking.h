@@ -4,8 +4,6 @@
 
 #include <latchkey/multilock.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/locking.h"
@@ -16,22 +14,7 @@
  * letter one. Whatever cannot be had fails the running test.
  */
 
-enum { MULTI_SETS = 16, MULTI_RWLOCKS = 32, MULTI_TAKERS = 16 };
-
-/* A thread that acquires once. */
-typedef struct multi_taker {
-    pthread_t thread;
-    lk_multilock *set;
-    int64_t wait_ms;
-    lk_acquire_options options;
-    bool joined;
-    /* What became of it, once done. */
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    uint64_t took_ms;
-    char words[200]; /* of lk_last_error() */
-} multi_taker;
+enum { MULTI_SETS = 16, MULTI_RWLOCKS = 32 };
 
 typedef struct multilocking {
     locking *base;
@@ -41,8 +24,6 @@ typedef struct multilocking {
     size_t rwlock_count;
     lk_fairlock *fairlocks[MULTI_RWLOCKS];
     size_t fairlock_count;
-    multi_taker *takers[MULTI_TAKERS];
-    size_t taker_count;
 } multilocking;
 
 /* For cmocka; the server is locking_start_server()'s. */
@@ -68,12 +49,8 @@ lk_hold *multi_hold_for(lk_multilock *set, uint64_t lease_ms);
 void assert_words(lk_status actual, lk_status expected, const char *word);
 
 /* options may be NULL. What it got is released at the end of the test. */
-multi_taker *multi_take(multilocking *f, lk_multilock *set, int64_t wait_ms,
-                        const lk_acquire_options *options);
-/* Waits for its end, 10 s at most (scaled), and returns the status. */
-lk_status multi_join(multi_taker *t);
-/* Joins it, which must have them all, and releases these. */
-lk_status multi_release(multi_taker *t);
+taker *multi_take(multilocking *f, lk_multilock *set, int64_t wait_ms,
+                  const lk_acquire_options *options);
 
 /* Soon the locks of these letters are free, and nobody waits for them; or each
    is held. */

@@ -6,52 +6,21 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { JOIN_MS = 10000 };
-
 int rwlocking_setup(void **state)
 {
-    void *base = NULL;
-    rwlocking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL || locking_setup(&base) != 0) {
-        free(f);
-        return -1;
-    }
-    f->base = base;
-    *state = f;
-    return 0;
-}
-
-/* The clients are shut down by now, so no thread waits any more. */
-static void takers_end(rwlocking *f)
-{
-    for (size_t i = 0; i < f->taker_count; i++) {
-        rw_taker *t = f->takers[i];
-
-        if (!t->joined)
-            (void)pthread_join(t->thread, NULL);
-        if (t->hold != NULL)
-            (void)lk_hold_release(t->hold);
-        free(t);
-    }
+    return locking_setup_above(state, sizeof(rwlocking));
 }
 
 int rwlocking_teardown(void **state)
 {
     rwlocking *f = *state;
-    void *base = f->base;
 
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
-    takers_end(f);
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->lock_count; i++)
         lk_rwlock_free(f->locks[i]);
     for (size_t i = 0; i < f->owner_count; i++)
         lk_owner_free(f->owners[i]);
-    free(f);
-    return locking_teardown(&base);
+    return locking_teardown_above(state);
 }
 
 /* ---- locks and owners ---- */
@@ -150,74 +119,25 @@ lk_status rwlocking_try(rwlocking *f, lk_rwlock *lock, rw_mode mode)
 
 /* ---- threads ---- */
 
-static void *taker_run(void *data)
+static lk_status acquire(taker *t)
 {
-    rw_taker *t = data;
-    uint64_t begin = wait_now_ms();
-
-    t->status =
-        rwlocking_acquire(t->lock, t->mode, t->wait_ms, &t->options, &t->hold);
-    if (t->status == LK_OK)
-        t->turn = atomic_fetch_add(t->turns, 1) + 1;
-    t->took_ms = wait_now_ms() - begin;
-    atomic_store(&t->done, true);
-    return NULL;
+    return rwlocking_acquire(t->object, (rw_mode)t->share, t->wait_ms,
+                             &t->options, &t->hold);
 }
 
-rw_taker *rwlocking_take(rwlocking *f, lk_rwlock *lock, rw_mode mode,
-                         int64_t wait_ms, const lk_acquire_options *options)
+taker *rwlocking_take(rwlocking *f, lk_rwlock *lock, rw_mode mode,
+                      int64_t wait_ms, const lk_acquire_options *options)
 {
-    rw_taker *t = calloc(1, sizeof(*t));
-
-    assert_non_null(t);
-    assert_true(f->taker_count < RW_TAKERS);
-    t->lock = lock;
-    t->mode = mode;
-    t->wait_ms = wait_ms;
-    t->turns = &f->turns;
-    t->options = options != NULL
-                     ? *options
-                     : (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    f->takers[f->taker_count] = t;
-    assert_int_equal(pthread_create(&t->thread, NULL, taker_run, t), 0);
-    f->taker_count++;
-    return t;
+    return taker_start(&f->base->takers, acquire, lock, mode, wait_ms, options);
 }
 
-rw_taker *
+taker *
 rwlocking_queue_up(rwlocking *f, lk_rwlock *lock, rw_mode mode, int count)
 {
-    rw_taker *t = rwlocking_take(f, lock, mode, LK_FOREVER, NULL);
+    taker *t = rwlocking_take(f, lock, mode, LK_FOREVER, NULL);
 
     rwlocking_wait_queued(f, mode, count);
     return t;
-}
-
-static bool is_done(void *data)
-{
-    rw_taker *t = data;
-
-    return atomic_load(&t->done);
-}
-
-lk_status rwlocking_join(rw_taker *t)
-{
-    if (!wait_until(is_done, t, JOIN_MS))
-        fail_msg("a thread does not come back");
-    if (!t->joined)
-        (void)pthread_join(t->thread, NULL);
-    t->joined = true;
-    return t->status;
-}
-
-lk_status rwlocking_release(rw_taker *t)
-{
-    lk_hold *hold;
-
-    assert_status(rwlocking_join(t), LK_OK);
-    hold = t->hold;
-    t->hold = NULL;
-    return lk_hold_release(hold);
 }
 
 /* ---- looking on ---- */

@@ -4,8 +4,6 @@
 
 #include <latchkey/rwlock.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/locking.h"
@@ -17,26 +15,9 @@
  * gives owners or has several threads.
  */
 
-enum { RW_LOCKS = 64, RW_TAKERS = 128, RW_OWNERS = 32 };
+enum { RW_LOCKS = 64, RW_OWNERS = 32 };
 
 typedef enum rw_mode { RW_READ, RW_UPGRADEABLE, RW_WRITE } rw_mode;
-
-/* A thread that acquires once. */
-typedef struct rw_taker {
-    pthread_t thread;
-    lk_rwlock *lock;
-    rw_mode mode;
-    int64_t wait_ms;
-    lk_acquire_options options;
-    atomic_int *turns; /* counts the grants of all takers of a test */
-    bool joined;
-    /* What became of it, once done. */
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    int turn; /* which of these grants its was, from 1 */
-    uint64_t took_ms;
-} rw_taker;
 
 typedef struct rwlocking {
     locking *base;
@@ -45,9 +26,6 @@ typedef struct rwlocking {
     size_t lock_count;
     lk_owner *owners[RW_OWNERS];
     size_t owner_count;
-    rw_taker *takers[RW_TAKERS];
-    size_t taker_count;
-    atomic_int turns;
 } rwlocking;
 
 /* For cmocka; the server is locking_start_server()'s. */
@@ -83,15 +61,11 @@ lk_status rwlocking_try(rwlocking *f, lk_rwlock *lock, rw_mode mode);
 lk_owner *rwlocking_owner(rwlocking *f, const lk_rwlock *lock);
 
 /* options may be NULL. What it got is released at the end of the test. */
-rw_taker *rwlocking_take(rwlocking *f, lk_rwlock *lock, rw_mode mode,
-                         int64_t wait_ms, const lk_acquire_options *options);
+taker *rwlocking_take(rwlocking *f, lk_rwlock *lock, rw_mode mode,
+                      int64_t wait_ms, const lk_acquire_options *options);
 /* The same, without limit, when so many of the mode wait at the server. */
-rw_taker *
+taker *
 rwlocking_queue_up(rwlocking *f, lk_rwlock *lock, rw_mode mode, int count);
-/* Waits for its end, 10 s at most (scaled), and returns the status. */
-lk_status rwlocking_join(rw_taker *t);
-/* Joins it, which must have the lock, and releases that. */
-lk_status rwlocking_release(rw_taker *t);
 
 /* A command that says how many wait in a band of the queue. */
 #define RWLOCKING_WAITING                                                      \

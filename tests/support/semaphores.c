@@ -7,50 +7,21 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { JOIN_MS = 10000, BOOKS_MS = 5000 };
+enum { BOOKS_MS = 5000 };
 
 int semaphores_setup(void **state)
 {
-    void *base = NULL;
-    semaphores *f = calloc(1, sizeof(*f));
-
-    if (f == NULL || locking_setup(&base) != 0) {
-        free(f);
-        return -1;
-    }
-    f->base = base;
-    *state = f;
-    return 0;
-}
-
-/* The clients are shut down by now, so no thread waits any more. */
-static void takers_end(semaphores *f)
-{
-    for (size_t i = 0; i < f->taker_count; i++) {
-        sem_taker *t = f->takers[i];
-
-        if (!t->joined)
-            (void)pthread_join(t->thread, NULL);
-        if (t->hold != NULL)
-            (void)lk_hold_release(t->hold);
-        free(t);
-    }
+    return locking_setup_above(state, sizeof(semaphores));
 }
 
 int semaphores_teardown(void **state)
 {
     semaphores *f = *state;
-    void *base = f->base;
 
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
-    takers_end(f);
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->handle_count; i++)
         lk_semaphore_free(f->handles[i]);
-    free(f);
-    return locking_teardown(&base);
+    return locking_teardown_above(state);
 }
 
 /* ---- handles ---- */
@@ -112,80 +83,26 @@ void sem_assert_busy(lk_semaphore *semaphore, uint64_t count)
 
 /* ---- threads ---- */
 
-static void *taker_run(void *data)
+static lk_status acquire(taker *t)
 {
-    sem_taker *t = data;
-    uint64_t begin = wait_now_ms();
-
-    t->status = lk_semaphore_acquire(t->semaphore, t->count, t->wait_ms,
-                                     &t->options, &t->hold);
-    if (t->status == LK_OK)
-        t->turn = atomic_fetch_add(t->turns, 1) + 1;
-    (void)snprintf(t->words, sizeof(t->words), "%s", lk_last_error());
-    t->took_ms = wait_now_ms() - begin;
-    atomic_store(&t->done, true);
-    return NULL;
+    return lk_semaphore_acquire(t->object, t->share, t->wait_ms, &t->options,
+                                &t->hold);
 }
 
-sem_taker *sem_take(semaphores *f, lk_semaphore *semaphore, uint64_t count,
-                    int64_t wait_ms, const lk_acquire_options *options)
+taker *sem_take(semaphores *f, lk_semaphore *semaphore, uint64_t count,
+                int64_t wait_ms, const lk_acquire_options *options)
 {
-    sem_taker *t = calloc(1, sizeof(*t));
-
-    assert_non_null(t);
-    assert_true(f->taker_count < SEM_TAKERS);
-    t->semaphore = semaphore;
-    t->count = count;
-    t->wait_ms = wait_ms;
-    t->turns = &f->turns;
-    t->options = options != NULL
-                     ? *options
-                     : (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    f->takers[f->taker_count] = t;
-    assert_int_equal(pthread_create(&t->thread, NULL, taker_run, t), 0);
-    f->taker_count++;
-    return t;
+    return taker_start(&f->base->takers, acquire, semaphore, count, wait_ms,
+                       options);
 }
 
-sem_taker *sem_queue_up(semaphores *f, lk_semaphore *semaphore, uint64_t count,
-                        long long place)
+taker *sem_queue_up(semaphores *f, lk_semaphore *semaphore, uint64_t count,
+                    long long place)
 {
-    sem_taker *t = sem_take(f, semaphore, count, LK_FOREVER, NULL);
+    taker *t = sem_take(f, semaphore, count, LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "n", place);
     return t;
-}
-
-static bool is_done(void *data)
-{
-    sem_taker *t = data;
-
-    return atomic_load(&t->done);
-}
-
-lk_status sem_join(sem_taker *t)
-{
-    if (!wait_until(is_done, t, JOIN_MS))
-        fail_msg("a thread does not come back");
-    if (!t->joined)
-        (void)pthread_join(t->thread, NULL);
-    t->joined = true;
-    return t->status;
-}
-
-lk_status sem_release(sem_taker *t)
-{
-    lk_hold *hold;
-
-    assert_status(sem_join(t), LK_OK);
-    hold = t->hold;
-    t->hold = NULL;
-    return lk_hold_release(hold);
-}
-
-bool sem_waits(sem_taker *t)
-{
-    return !atomic_load(&t->done);
 }
 
 /* ---- looking on ---- */

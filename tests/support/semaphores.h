@@ -4,8 +4,6 @@
 
 #include <latchkey/semaphore.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/locking.h"
@@ -15,33 +13,12 @@
  * threads beside it. Whatever cannot be had fails the running test.
  */
 
-enum { SEM_HANDLES = 64, SEM_TAKERS = 128 };
-
-/* A thread that acquires once. */
-typedef struct sem_taker {
-    pthread_t thread;
-    lk_semaphore *semaphore;
-    uint64_t count;
-    int64_t wait_ms;
-    lk_acquire_options options;
-    atomic_int *turns; /* counts the grants of all takers of a test */
-    bool joined;
-    /* What became of it, once done. */
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    int turn; /* which of these grants its was, from 1 */
-    uint64_t took_ms;
-    char words[128]; /* of lk_last_error() */
-} sem_taker;
+enum { SEM_HANDLES = 64 };
 
 typedef struct semaphores {
     locking *base;
     lk_semaphore *handles[SEM_HANDLES];
     size_t handle_count;
-    sem_taker *takers[SEM_TAKERS];
-    size_t taker_count;
-    atomic_int turns;
 } semaphores;
 
 /* For cmocka; the server is locking_start_server()'s. */
@@ -69,17 +46,11 @@ sem_hold_for(lk_semaphore *semaphore, uint64_t count, uint64_t lease_ms);
 void sem_assert_busy(lk_semaphore *semaphore, uint64_t count);
 
 /* options may be NULL. What it got is released at the end of the test. */
-sem_taker *sem_take(semaphores *f, lk_semaphore *semaphore, uint64_t count,
-                    int64_t wait_ms, const lk_acquire_options *options);
+taker *sem_take(semaphores *f, lk_semaphore *semaphore, uint64_t count,
+                int64_t wait_ms, const lk_acquire_options *options);
 /* The same, without limit, and as the place-th in the server's queue. */
-sem_taker *sem_queue_up(semaphores *f, lk_semaphore *semaphore, uint64_t count,
-                        long long place);
-/* Waits for its end, 10 s at most (scaled), and returns the status. */
-lk_status sem_join(sem_taker *t);
-/* Joins it, which must have its permits, and releases them. */
-lk_status sem_release(sem_taker *t);
-/* It has not ended yet. */
-bool sem_waits(sem_taker *t);
+taker *sem_queue_up(semaphores *f, lk_semaphore *semaphore, uint64_t count,
+                    long long place);
 
 /* N permits, of which so many are free, soon; both at the server. */
 void sem_assert_books(semaphores *f, long long permits, long long free);

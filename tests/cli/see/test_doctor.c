@@ -8,51 +8,11 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-enum { KEEPERS = 8, LONG_MS = 10000 };
-
-typedef struct seeing {
-    server *server;
-    tool_how how;
-    pid_t keepers[KEEPERS];
-    size_t count;
-} seeing;
-
-static int setup(void **state)
-{
-    seeing *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    seeing *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        keeper_kill(f->keepers[i]);
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static pid_t start(seeing *f, keeper_how how)
-{
-    how.url = server_url(f->server);
-    assert_true(f->count < KEEPERS);
-    f->keepers[f->count] = keeper_start(&how);
-    return f->keepers[f->count++];
-}
+enum { LONG_MS = 10000 };
 
 static void doctor_tells_what_is_so_and_what_to_do(void **state)
 {
@@ -125,8 +85,8 @@ static void stat_counts_by_kind(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "a"});
-    start(f, (keeper_how){.takes = "sem"});
+    seeing_start(f, (keeper_how){.holds = "a"});
+    seeing_start(f, (keeper_how){.takes = "sem"});
     server_integer(f->server, "HSET job " JAVA " 1");
     assert_tool(&f->how, 0, "lock                    2        2        2", "",
                 "stat", NULL);
@@ -140,7 +100,7 @@ static void metrics_are_prometheus_text(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "a\"b"});
+    seeing_start(f, (keeper_how){.holds = "a\"b"});
     assert_tool(&f->how, 0,
                 "# HELP latchkey_held Names that somebody holds.\n"
                 "# TYPE latchkey_held gauge\nlatchkey_held{kind=\"lock\"} 1\n"
@@ -159,7 +119,7 @@ static void metrics_are_well_formed(void **state)
     tool *t;
     char announced[64] = "";
 
-    start(f, (keeper_how){.holds = "a"});
+    seeing_start(f, (keeper_how){.holds = "a"});
     t = tool_start(&f->how, "metrics", "--names", NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     for (const char *at = tool_out(t); *at != '\0';) {
@@ -229,17 +189,16 @@ static void metrics_tell_that_the_server_is_away(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(doctor_tells_what_is_so_and_what_to_do),
-        TEST(doctor_fails_where_locks_would_be_dropped),
-        TEST(doctor_finds_a_right_that_is_missing),
-        TEST(doctor_tries_a_name),
-        TEST(stat_counts_by_kind),
-        TEST(metrics_are_prometheus_text),
-        TEST(metrics_are_well_formed),
-        TEST(a_textfile_is_written_in_one_step),
-        TEST(metrics_tell_that_the_server_is_away),
+        SEEING_TEST(doctor_tells_what_is_so_and_what_to_do),
+        SEEING_TEST(doctor_fails_where_locks_would_be_dropped),
+        SEEING_TEST(doctor_finds_a_right_that_is_missing),
+        SEEING_TEST(doctor_tries_a_name),
+        SEEING_TEST(stat_counts_by_kind),
+        SEEING_TEST(metrics_are_prometheus_text),
+        SEEING_TEST(metrics_are_well_formed),
+        SEEING_TEST(a_textfile_is_written_in_one_step),
+        SEEING_TEST(metrics_tell_that_the_server_is_away),
     };
 #undef TEST
 

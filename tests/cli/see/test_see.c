@@ -9,52 +9,10 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/wait.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
-
-enum { KEEPERS = 8 };
-
-typedef struct seeing {
-    server *server;
-    tool_how how;
-    pid_t keepers[KEEPERS];
-    size_t count;
-} seeing;
-
-static int setup(void **state)
-{
-    seeing *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    seeing *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        keeper_kill(f->keepers[i]);
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static pid_t start(seeing *f, keeper_how how)
-{
-    how.url = server_url(f->server);
-    assert_true(f->count < KEEPERS);
-    f->keepers[f->count] = keeper_start(&how);
-    return f->keepers[f->count++];
-}
 
 static bool two_wait(void *data)
 {
@@ -64,9 +22,9 @@ static bool two_wait(void *data)
 /* One holds the lock "deploy", two wait for it. */
 static void start_a_queue(seeing *f)
 {
-    start(f, (keeper_how){.holds = "deploy", .reason = "release 4.2"});
-    start(f, (keeper_how){.waits = "deploy", .reason = "release 4.3"});
-    start(f, (keeper_how){.waits = "deploy", .reason = "release 4.4"});
+    seeing_start(f, (keeper_how){.holds = "deploy", .reason = "release 4.2"});
+    seeing_start(f, (keeper_how){.waits = "deploy", .reason = "release 4.3"});
+    seeing_start(f, (keeper_how){.waits = "deploy", .reason = "release 4.4"});
     assert_true(wait_until(two_wait, f->server, 5000));
 }
 
@@ -101,7 +59,7 @@ static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
     seeing *f = *state;
     tool *t;
 
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     t = tool_start(&f->how, "who", "n", NULL);
     assert_int_equal(tool_wait(t, 10000), 0);
     assert_null(strstr(tool_out(t), "whose process"));
@@ -143,7 +101,7 @@ static void a_pid_of_another_namespace_is_not_looked_for(void **state)
     static const char gone[] = ", which this host does not see";
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     keeper_kill(f->keepers[0]);
     f->count = 0;
     assert_tool(&f->how, 0, gone, "", "who", "n", NULL);
@@ -199,7 +157,7 @@ static void who_tells_who_waits_for_redissons_fair_lock(void **state)
     assert_tool(&f->how, 0,
                 "\"count\":0,\"library\":\"redisson\",\"waited_ms\":null", "",
                 "who", "job", "--json", NULL);
-    start(f, (keeper_how){.waits = "job"});
+    seeing_start(f, (keeper_how){.waits = "job"});
     while (server_integer(f->server, SERVER_WAITERS("job")) == 0)
         continue; /* the test's time limit ends it */
     assert_tool(&f->how, 0,
@@ -244,8 +202,8 @@ static void ls_shows_every_kind(void **state)
     seeing *f = *state;
 
     start_a_queue(f);
-    start(f, (keeper_how){.reads = "rw"});
-    start(f, (keeper_how){.takes = "sem"});
+    seeing_start(f, (keeper_how){.reads = "rw"});
+    seeing_start(f, (keeper_how){.takes = "sem"});
     server_integer(f->server, "HSET job " JAVA " 1");
     assert_tool(&f->how, 0, "NAME    KIND       HOLD  WAIT", "", "ls", NULL);
     assert_tool(&f->how, 0, "\ndeploy  lock          1     2", "", "ls", NULL);
@@ -273,7 +231,7 @@ static void ls_shows_a_holder_of_each_semaphore_in_use(void **state)
     tool *second;
 
     assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "2", "free", "true", NULL);
-    start(f, (keeper_how){.takes = "sem"});
+    seeing_start(f, (keeper_how){.takes = "sem"});
     assert_tool(&f->how, 0, " test_cli_see  ", "", "ls", "sem", NULL);
     second =
         tool_start(&f->how, "sem", "-p", "3", "sem", "sleep", "1000", NULL);
@@ -295,7 +253,7 @@ static void ls_cuts_only_for_terminals(void **state)
 
     memset(name, 'n', sizeof(name) - 1);
     memset(reason, 'r', sizeof(reason) - 1);
-    start(f, (keeper_how){.holds = name, .reason = reason});
+    seeing_start(f, (keeper_how){.holds = name, .reason = reason});
     assert_tool(&f->how, 0, name, "", "ls", "-n", NULL);
     assert_tool(&f->how, 0, reason, "", "ls", NULL);
     how.env = narrow;
@@ -368,7 +326,7 @@ static void ls_knows_its_own_readers(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.reads = "rw", .reason = "a  report"});
+    seeing_start(f, (keeper_how){.reads = "rw", .reason = "a  report"});
     assert_tool(&f->how, 0, "  a  report", "", "ls", NULL);
     assert_tool(&f->how, 0,
                 "\"mode\":\"read\",\"count\":1,\"library\":"
@@ -395,7 +353,7 @@ static void ls_sorts(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "a"});
+    seeing_start(f, (keeper_how){.holds = "a"});
     start_a_queue(f);
     assert_order(f, "name", "\na ", "\ndeploy ");
     assert_order(f, "waiters", "\ndeploy ", "\na ");
@@ -449,7 +407,7 @@ static void messages_cannot_write_to_the_terminal(void **state)
     assert_tool(&f->how, 75, "", shown, "break", "--yes", forged, NULL);
     assert_tool(&f->how, 127, "", shown, "lock", "n", forged, NULL);
     assert_tool(&f->how, 64, "", shown, forged, NULL);
-    start(f, (keeper_how){.holds = forged, .reason = forged});
+    seeing_start(f, (keeper_how){.holds = forged, .reason = forged});
     assert_tool(&f->how, 75, "", shown, "lock", "-n", forged, "true", NULL);
 }
 
@@ -463,27 +421,26 @@ static void a_server_that_is_away_is_69(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_holder_whose_process_is_not_well_is_shown_to_be),
-        TEST(a_pid_of_another_namespace_is_not_looked_for),
-        TEST(who_shows_holder_and_waiters),
-        TEST(who_tells_what_is_redissons),
-        TEST(who_tells_who_waits_for_redissons_fair_lock),
-        TEST(numbers_that_cannot_be_are_told_as_what_they_mean),
-        TEST(who_of_what_is_not_there_is_75),
-        TEST(ls_shows_every_kind),
-        TEST(ls_knows_its_own_readers),
-        TEST(ls_sorts),
-        TEST(ls_shows_a_holder_of_each_semaphore_in_use),
-        TEST(ls_cuts_only_for_terminals),
-        TEST(a_name_of_several_words_is_one),
-        TEST(a_long_name_leaves_the_other_rows_alone),
-        TEST(a_wide_character_takes_two_columns),
-        TEST(a_wide_name_is_cut_by_its_columns),
-        TEST(names_cannot_write_to_the_terminal),
-        TEST(messages_cannot_write_to_the_terminal),
-        TEST(a_server_that_is_away_is_69),
+        SEEING_TEST(a_holder_whose_process_is_not_well_is_shown_to_be),
+        SEEING_TEST(a_pid_of_another_namespace_is_not_looked_for),
+        SEEING_TEST(who_shows_holder_and_waiters),
+        SEEING_TEST(who_tells_what_is_redissons),
+        SEEING_TEST(who_tells_who_waits_for_redissons_fair_lock),
+        SEEING_TEST(numbers_that_cannot_be_are_told_as_what_they_mean),
+        SEEING_TEST(who_of_what_is_not_there_is_75),
+        SEEING_TEST(ls_shows_every_kind),
+        SEEING_TEST(ls_knows_its_own_readers),
+        SEEING_TEST(ls_sorts),
+        SEEING_TEST(ls_shows_a_holder_of_each_semaphore_in_use),
+        SEEING_TEST(ls_cuts_only_for_terminals),
+        SEEING_TEST(a_name_of_several_words_is_one),
+        SEEING_TEST(a_long_name_leaves_the_other_rows_alone),
+        SEEING_TEST(a_wide_character_takes_two_columns),
+        SEEING_TEST(a_wide_name_is_cut_by_its_columns),
+        SEEING_TEST(names_cannot_write_to_the_terminal),
+        SEEING_TEST(messages_cannot_write_to_the_terminal),
+        SEEING_TEST(a_server_that_is_away_is_69),
     };
 #undef TEST
 

@@ -7,52 +7,12 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/wait.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-enum { KEEPERS = 8, LONG_MS = 10000 };
-
-typedef struct seeing {
-    server *server;
-    tool_how how;
-    pid_t keepers[KEEPERS];
-    size_t count;
-} seeing;
-
-static int setup(void **state)
-{
-    seeing *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    seeing *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        keeper_kill(f->keepers[i]);
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static pid_t start(seeing *f, keeper_how how)
-{
-    how.url = server_url(f->server);
-    assert_true(f->count < KEEPERS);
-    f->keepers[f->count] = keeper_start(&how);
-    return f->keepers[f->count++];
-}
+enum { LONG_MS = 10000 };
 
 /* As from a loop that reads a file: no key can be read. */
 static void top_without_a_keyboard_is_one_look(void **state)
@@ -65,7 +25,7 @@ static void top_without_a_keyboard_is_one_look(void **state)
                           .has_terminal = true};
     tool *t;
 
-    start(f, (keeper_how){.holds = "busy"});
+    seeing_start(f, (keeper_how){.holds = "busy"});
     t = tool_start(&how, "-c", "$tool top </dev/null", NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     assert_non_null(strstr(tool_out(t), "busy"));
@@ -77,12 +37,12 @@ static void top_without_a_terminal_is_one_look(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "quiet"});
+    seeing_start(f, (keeper_how){.holds = "quiet"});
     /* Milliseconds are what is compared. */
     while (server_integer(f->server, "PTTL quiet") > 30000 - 5)
         continue;
-    start(f, (keeper_how){.holds = "busy"});
-    start(f, (keeper_how){.waits = "busy"});
+    seeing_start(f, (keeper_how){.holds = "busy"});
+    seeing_start(f, (keeper_how){.waits = "busy"});
     while (server_integer(f->server, SERVER_WAITERS("busy")) == 0)
         continue; /* the test's time limit ends it */
     assert_tool(&f->how, 0, "\nbusy   lock     1     1", "", "top", NULL);
@@ -101,7 +61,7 @@ static void what_is_idle_comes_last(void **state)
     assert_int_equal(tool_code(&f->how, "semaphore", "-p", "5", "a", "true",
                                NULL),
                      0);
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     assert_tool(&f->how, 0, "\nn ", "", "top", "-n", "1", NULL);
 }
 
@@ -122,7 +82,7 @@ static void top_on_a_terminal_is_drawn_again(void **state)
 
     tool_wait_out(t, "\033[?1049h", LONG_MS);
     tool_wait_out(t, "0 names, 0 held, 0 waiting", LONG_MS);
-    start(f, (keeper_how){.holds = "appears"});
+    seeing_start(f, (keeper_how){.holds = "appears"});
     tool_wait_out(t, "1 names, 1 held, 0 waiting", LONG_MS);
     tool_wait_out(t, "appears  lock", LONG_MS);
     tool_wait_out(t, "\nsort: w waiters, ", LONG_MS);
@@ -195,15 +155,14 @@ static void a_signal_ends_top_and_gives_the_terminal_back(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(top_without_a_keyboard_is_one_look),
-        TEST(top_without_a_terminal_is_one_look),
-        TEST(what_is_idle_comes_last),
-        TEST(top_on_a_terminal_is_drawn_again),
-        TEST(top_counts_changes_of_hands),
-        TEST(top_survives_an_outage),
-        TEST(a_signal_ends_top_and_gives_the_terminal_back),
+        SEEING_TEST(top_without_a_keyboard_is_one_look),
+        SEEING_TEST(top_without_a_terminal_is_one_look),
+        SEEING_TEST(what_is_idle_comes_last),
+        SEEING_TEST(top_on_a_terminal_is_drawn_again),
+        SEEING_TEST(top_counts_changes_of_hands),
+        SEEING_TEST(top_survives_an_outage),
+        SEEING_TEST(a_signal_ends_top_and_gives_the_terminal_back),
     };
 #undef TEST
 

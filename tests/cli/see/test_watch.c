@@ -6,67 +6,27 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 
-enum { KEEPERS = 8, LONG_MS = 10000 };
-
-typedef struct seeing {
-    server *server;
-    tool_how how;
-    pid_t keepers[KEEPERS];
-    size_t count;
-} seeing;
-
-static int setup(void **state)
-{
-    seeing *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    seeing *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        keeper_kill(f->keepers[i]);
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static pid_t start(seeing *f, keeper_how how)
-{
-    how.url = server_url(f->server);
-    assert_true(f->count < KEEPERS);
-    f->keepers[f->count] = keeper_start(&how);
-    return f->keepers[f->count++];
-}
+enum { LONG_MS = 10000 };
 
 static void events_come_as_they_happen(void **state)
 {
     seeing *f = *state;
     tool *t;
 
-    start(f, (keeper_how){.holds = "n", .reason = "first"});
+    seeing_start(f, (keeper_how){.holds = "n", .reason = "first"});
     t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
     tool_wait_out(t, " holds    ", LONG_MS);
     tool_wait_out(t, ", first\n", LONG_MS);
-    start(f, (keeper_how){.waits = "n", .reason = "second"});
+    seeing_start(f, (keeper_how){.waits = "n", .reason = "second"});
     tool_wait_out(t, " waits    ", LONG_MS);
     tool_wait_out(t, ", position 1, second\n", LONG_MS);
     keeper_kill(f->keepers[1]);
     assert_tool(&f->how, 0, NULL, NULL, "break", "-qy", "n", NULL);
     tool_wait_out(t, " ended    ", LONG_MS);
     f->count = 0;
-    start(f, (keeper_how){.holds = "n", .reason = "third"});
+    seeing_start(f, (keeper_how){.holds = "n", .reason = "third"});
     tool_wait_out(t, " granted  ", LONG_MS);
     tool_wait_out(t, ", third\n", LONG_MS);
     tool_free(t);
@@ -94,9 +54,9 @@ static void a_waiter_that_goes_is_told(void **state)
     seeing *f = *state;
     tool *t;
 
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
-    start(f, (keeper_how){.waits = "n", .reason = "patient"});
+    seeing_start(f, (keeper_how){.waits = "n", .reason = "patient"});
     tool_wait_out(t, " waits    ", LONG_MS);
     server_integer(f->server, "DEL latchkey:{n}:q");
     tool_wait_out(t, " left     ", LONG_MS);
@@ -109,9 +69,9 @@ static void a_waiter_that_may_have_finished_is_gone(void **state)
     seeing *f = *state;
     tool *t;
 
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
-    start(f, (keeper_how){.waits = "n"});
+    seeing_start(f, (keeper_how){.waits = "n"});
     tool_wait_out(t, " waits    ", LONG_MS);
     server_integer(f->server, "DEL n latchkey:{n}:q");
     tool_wait_out(t, " ended    ", LONG_MS);
@@ -125,7 +85,7 @@ static void a_server_that_goes_and_comes_is_told(void **state)
     seeing *f = *state;
     tool *t;
 
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
     tool_wait_out(t, " holds    ", LONG_MS);
     server_kill(f->server);
@@ -139,7 +99,7 @@ static void watching_ends_by_count_and_by_time(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "n"});
+    seeing_start(f, (keeper_how){.holds = "n"});
     assert_tool(&f->how, 0, " holds    ", "", "watch", "-n", "1", "n", NULL);
     assert_tool(&f->how, 0, "", "nobody holds o now", "watch", "--for", "0.1",
                 "o", NULL);
@@ -150,14 +110,13 @@ static void watching_ends_by_count_and_by_time(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(events_come_as_they_happen),
-        TEST(a_hold_that_is_revoked_is_told),
-        TEST(a_waiter_that_goes_is_told),
-        TEST(a_waiter_that_may_have_finished_is_gone),
-        TEST(a_server_that_goes_and_comes_is_told),
-        TEST(watching_ends_by_count_and_by_time),
+        SEEING_TEST(events_come_as_they_happen),
+        SEEING_TEST(a_hold_that_is_revoked_is_told),
+        SEEING_TEST(a_waiter_that_goes_is_told),
+        SEEING_TEST(a_waiter_that_may_have_finished_is_gone),
+        SEEING_TEST(a_server_that_goes_and_comes_is_told),
+        SEEING_TEST(watching_ends_by_count_and_by_time),
     };
 #undef TEST
 

@@ -5,84 +5,49 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/wait.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-enum { KEEPERS = 8, LONG_MS = 10000 };
+enum { LONG_MS = 10000 };
 
-typedef struct seeing {
-    server *server;
-    tool_how how;
-    pid_t keepers[KEEPERS];
-    size_t count;
-    size_t told; /* by so many clients */
-} seeing;
+struct telling {
+    seeing *f;
+    long long clients;
+};
 
-static int setup(void **state)
-{
-    seeing *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    seeing *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        keeper_kill(f->keepers[i]);
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static pid_t start(seeing *f, keeper_how how)
-{
-    how.url = server_url(f->server);
-    assert_true(f->count < KEEPERS);
-    f->keepers[f->count] = keeper_start(&how);
-    return f->keepers[f->count++];
-}
-
-/* Waits until the client of the holder has told what it waits for. */
+/* So many clients of holders have told what they wait for. */
 static bool is_told(void *data)
 {
-    const seeing *f = data;
+    const struct telling *telling = data;
     redisReply *reply =
-        server_command(f->server, "EVAL %s 0",
+        server_command(telling->f->server, "EVAL %s 0",
                        "local n = 0 for _, k in ipairs(redis.call('KEYS', "
                        "'latchkey:client:*')) do if string.find("
                        "redis.call('GET', k), '\\nw ') then n = n + 1 end end "
                        "return n");
     bool told = reply->type == REDIS_REPLY_INTEGER &&
-                reply->integer == (long long)f->told;
+                reply->integer == telling->clients;
 
     freeReplyObject(reply);
     return told;
 }
 
-static void wait_told(seeing *f, size_t count)
+static void wait_told(seeing *f, long long clients)
 {
-    f->told = count;
-    assert_true(wait_until(is_told, f, LONG_MS));
+    struct telling telling = {f, clients};
+
+    assert_true(wait_until(is_told, &telling, LONG_MS));
 }
 
 static void a_chain_is_followed(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "c"});
-    start(f, (keeper_how){.holds = "b", .waits = "c"});
-    start(f, (keeper_how){.holds = "a", .waits = "b"});
+    seeing_start(f, (keeper_how){.holds = "c"});
+    seeing_start(f, (keeper_how){.holds = "b", .waits = "c"});
+    seeing_start(f, (keeper_how){.holds = "a", .waits = "b"});
     wait_told(f, 2);
     assert_tool(&f->how, 0, "a: lock, 1 holding, 0 waiting\n  held by ", "",
                 "why", "a", NULL);
@@ -100,8 +65,8 @@ static void a_circle_is_called_a_deadlock(void **state)
     seeing *f = *state;
     tool_how how = f->how;
 
-    start(f, (keeper_how){.holds = "a", .waits = "b"});
-    start(f, (keeper_how){.holds = "b", .waits = "a"});
+    seeing_start(f, (keeper_how){.holds = "a", .waits = "b"});
+    seeing_start(f, (keeper_how){.holds = "b", .waits = "a"});
     wait_told(f, 2);
     assert_tool(&f->how, 0, "DEADLOCK: a, b: whoever holds these", "", "why",
                 "a", NULL);
@@ -122,8 +87,8 @@ static void owners_of_one_process_are_told_apart(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "a", .waits = "b", .is_apart = 1});
-    start(f, (keeper_how){.holds = "b", .waits = "a"});
+    seeing_start(f, (keeper_how){.holds = "a", .waits = "b", .is_apart = 1});
+    seeing_start(f, (keeper_how){.holds = "b", .waits = "a"});
     wait_told(f, 1);
     assert_tool(&f->how, 0, "who waits for a: lock", "", "why", "b", NULL);
     assert_tool(&f->how, 0, "\"deadlock\":false", "", "why", "b", "--json",
@@ -135,8 +100,8 @@ static void who_waits_for_one_that_goes_on_is_not_stuck(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.reads = "rw", .waits = "a"});
-    start(f, (keeper_how){.holds = "a", .writes = "rw"});
+    seeing_start(f, (keeper_how){.reads = "rw", .waits = "a"});
+    seeing_start(f, (keeper_how){.holds = "a", .writes = "rw"});
     wait_told(f, 2);
     assert_tool(&f->how, 0, "DEADLOCK: rw, a", "", "why", "rw", "-d", "0",
                 NULL);
@@ -155,7 +120,7 @@ static void redissons_holder_is_the_end_of_what_is_known(void **state)
     seeing *f = *state;
 
     server_integer(f->server, "HSET b " JAVA " 1");
-    start(f, (keeper_how){.holds = "a", .waits = "b"});
+    seeing_start(f, (keeper_how){.holds = "a", .waits = "b"});
     wait_told(f, 1);
     assert_tool(&f->how, 0, "by Redisson: what it waits for is not known", "",
                 "why", "a", NULL);
@@ -165,13 +130,12 @@ static void redissons_holder_is_the_end_of_what_is_known(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_chain_is_followed),
-        TEST(a_circle_is_called_a_deadlock),
-        TEST(owners_of_one_process_are_told_apart),
-        TEST(who_waits_for_one_that_goes_on_is_not_stuck),
-        TEST(redissons_holder_is_the_end_of_what_is_known),
+        SEEING_TEST(a_chain_is_followed),
+        SEEING_TEST(a_circle_is_called_a_deadlock),
+        SEEING_TEST(owners_of_one_process_are_told_apart),
+        SEEING_TEST(who_waits_for_one_that_goes_on_is_not_stuck),
+        SEEING_TEST(redissons_holder_is_the_end_of_what_is_known),
     };
 #undef TEST
 

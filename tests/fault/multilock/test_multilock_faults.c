@@ -21,8 +21,7 @@ static void a_cut_during_the_wait_is_got_over(void **state)
     lk_client *client = multi_open_far(f, p);
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "b", 1);
     proxy_reset(p, PROXY_ALL);
@@ -30,9 +29,9 @@ static void a_cut_during_the_wait_is_got_over(void **state)
     locking_wait_queued(f->base, "b", 1);
     multi_assert_held(f, "a");
     assert_status(lk_hold_release(b), LK_OK);
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_hold_check(t->hold), LK_OK);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abc");
     multi_close_far(client, p);
 }
@@ -189,15 +188,14 @@ static void a_restart_loses_what_is_held_and_is_waited_out(void **state)
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
     lk_hold *de = multi_hold(multi_of(f, client, "de"));
     lk_status released;
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "b", 1);
     assert_true(server_restart(f->base->server));
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_true(wait_until(hold_is_lost, de, SOON_MS));
     assert_status(lk_hold_release(de), LK_ELOST);
-    released = multi_release(t);
+    released = taker_release(t);
     assert_true(released == LK_OK || released == LK_ELOST);
     assert_status(lk_hold_release(b), LK_ELOST);
     multi_assert_free(f, "abcde");
@@ -212,13 +210,12 @@ static void an_outage_ends_the_wait_and_leaves_nothing(void **state)
     lk_client *client = locking_open_url(f->base, proxy_url(p), &options);
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "b", 1);
     proxy_refuse(p, true);
     proxy_reset(p, PROXY_ALL);
-    assert_status(multi_join(t), LK_EOFFLINE);
+    assert_status(taker_join(t), LK_EOFFLINE);
     proxy_heal(p);
     multi_assert_free(f, "ac");
     locking_wait_queued(f->base, "b", 0);

@@ -89,13 +89,13 @@ static void a_release_whose_answer_is_lost_lets_the_next_in_once(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = far(f), *near = rwlocking_calm(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
-    rw_taker *reader = rwlocking_queue_up(f, near, RW_READ, 1);
+    taker *reader = rwlocking_queue_up(f, near, RW_READ, 1);
 
     lose_the_next_answer();
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_join(reader), LK_OK);
+    assert_status(taker_join(reader), LK_OK);
     assert_int_equal(rwlocking_holders(f), 1);
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -118,11 +118,11 @@ static void a_downgrade_whose_answer_is_lost_is_done_once(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = far(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
 
     lose_the_next_answer();
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(rwlocking_holders(f), 1);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -139,13 +139,13 @@ static void a_downgrade_without_an_answer_in_time_is_done_later(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = far_with(f, &options);
     lk_hold *hold = rwlocking_hold_of(lock, RW_WRITE, NULL);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
     lk_hold *none = NULL;
 
     proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
     assert_status(lk_rwlock_acquire_write(lock, 0, NULL, &none), LK_EUPGRADE);
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     rwlocking_assert_clean(f);
@@ -193,14 +193,14 @@ static void grants_that_were_lost_are_found(void **state)
 
     for (size_t i = 0; i < 3; i++) {
         lk_hold *hold = rwlocking_hold_of(near, RW_WRITE, NULL);
-        rw_taker *t = rwlocking_queue_up(f, lock, modes[i], 1);
+        taker *t = rwlocking_queue_up(f, lock, modes[i], 1);
         int inbox = proxy_accepted(the_proxy) - 1;
 
         proxy_hold(the_proxy, inbox, PROXY_REPLIES);
         assert_status(lk_hold_release(hold), LK_OK);
-        assert_status(rwlocking_join(t), LK_OK);
+        assert_status(taker_join(t), LK_OK);
         assert_in_range(t->took_ms, 0, wait_scaled_ms(5000));
-        assert_status(rwlocking_release(t), LK_OK);
+        assert_status(taker_release(t), LK_OK);
         proxy_release(the_proxy, inbox, PROXY_REPLIES);
         rwlocking_assert_clean(f);
     }
@@ -211,9 +211,9 @@ static void waiters_of_all_modes_survive_a_broken_connection(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = far(f), *near = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, near, RW_WRITE);
-    rw_taker *writer = rwlocking_queue_up(f, lock, RW_WRITE, 1);
-    rw_taker *upgradeable = rwlocking_queue_up(f, lock, RW_UPGRADEABLE, 1);
-    rw_taker *readers[2] = {rwlocking_queue_up(f, lock, RW_READ, 1)};
+    taker *writer = rwlocking_queue_up(f, lock, RW_WRITE, 1);
+    taker *upgradeable = rwlocking_queue_up(f, lock, RW_UPGRADEABLE, 1);
+    taker *readers[2] = {rwlocking_queue_up(f, lock, RW_READ, 1)};
 
     readers[1] = rwlocking_take(f, lock, RW_READ, LK_FOREVER, NULL);
     locking_wait_waiting(f->base->clients[0], 4);
@@ -221,9 +221,9 @@ static void waiters_of_all_modes_survive_a_broken_connection(void **state)
     locking_wait_connects(f->base->clients[0], 4);
     assert_status(lk_hold_release(hold), LK_OK);
     for (size_t i = 0; i < 2; i++)
-        assert_status(rwlocking_release(readers[i]), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
-    assert_status(rwlocking_release(upgradeable), LK_OK);
+        assert_status(taker_release(readers[i]), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
+    assert_status(taker_release(upgradeable), LK_OK);
     rwlocking_assert_clean(f);
 }
 

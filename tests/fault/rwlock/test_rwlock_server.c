@@ -47,14 +47,14 @@ static void holders_are_told_and_waiters_come_in_after_a_restart(void **state)
 {
     rwlocking *f = *state;
     lk_hold *read = rwlocking_hold(f, watched(f), RW_READ);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
 
     assert_true(server_restart(f->base->server));
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     assert_true(wait_until(hold_is_lost, read, SOON_MS));
     assert_status(lk_hold_release(read), LK_ELOST);
     assert_status(lk_hold_check(writer->hold), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -78,14 +78,14 @@ static void scripts_that_were_forgotten_are_sent_again(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
 
     run(f, "SCRIPT FLUSH");
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
-    assert_status(rwlocking_join(reader), LK_OK);
+    assert_status(taker_join(reader), LK_OK);
     run(f, "SCRIPT FLUSH");
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
     run(f, "SCRIPT FLUSH");
     assert_status(rwlocking_try(f, lock, RW_UPGRADEABLE), LK_OK);
     rwlocking_assert_clean(f);
@@ -176,15 +176,15 @@ static void a_queue_that_is_deleted_is_joined_again(void **state)
 {
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
 
     run(f, "DEL latchkey:{n}:q");
     rwlocking_wait_queued(f, RW_READ, 1);
     rwlocking_wait_queued(f, RW_WRITE, 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(reader), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -195,8 +195,8 @@ static void a_full_server_lets_nobody_in_and_everybody_out(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
 
     run(f, "CONFIG SET maxmemory 1");
     assert_status(rwlocking_try(f,
@@ -205,12 +205,12 @@ static void a_full_server_lets_nobody_in_and_everybody_out(void **state)
                                 RW_READ),
                   LK_ESERVERMEM);
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
-    assert_status(rwlocking_join(reader), LK_OK);
+    assert_status(taker_join(reader), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(reader), LK_OK);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     run(f, "CONFIG SET maxmemory 0");
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -242,7 +242,7 @@ static void the_rights_that_the_page_names_are_enough(void **state)
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
-    rw_taker *reader = rwlocking_queue_up(f, lock, RW_READ, 1);
+    taker *reader = rwlocking_queue_up(f, lock, RW_READ, 1);
     lk_rwlock_state told;
     lk_info *info = NULL;
 
@@ -251,12 +251,12 @@ static void the_rights_that_the_page_names_are_enough(void **state)
     assert_status(lk_rwlock_state_get(lock, &told), LK_OK);
     assert_status(lk_hold_extend(write, 60000), LK_OK);
     assert_status(lk_rwlock_downgrade(write), LK_OK);
-    assert_status(rwlocking_join(reader), LK_OK);
+    assert_status(taker_join(reader), LK_OK);
     assert_status(lk_rwlock_force_release(lock), LK_OK);
     assert_lost(base, LK_LOSS_REVOKED);
     assert_lost(write, LK_LOSS_REVOKED);
     assert_true(wait_until(hold_is_lost, reader->hold, SOON_MS));
-    assert_status(rwlocking_release(reader), LK_ELOST);
+    assert_status(taker_release(reader), LK_ELOST);
     rwlocking_assert_clean(f);
 }
 
@@ -265,12 +265,12 @@ static void who_may_not_publish_leaves_others_to_look(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = restricted(f, "-publish");
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
 
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(reader), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 

@@ -62,16 +62,16 @@ static void a_lost_grant_is_found_by_the_next_look(void **state)
 {
     scene sc = scene_open(*state, NULL);
     lk_hold *hold = sem_hold(sc.near, 3);
-    sem_taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
+    taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
     uint64_t begin = wait_now_ms();
 
     proxy_swallow(sc.proxy, INBOX, PROXY_REPLIES);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(LOOK_MS + wait_scaled_ms(SLACK_MS)));
     sem_assert_books(sc.f, 3, 1);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     scene_close(&sc);
 }
 
@@ -79,13 +79,13 @@ static void a_waiter_outlives_its_connections(void **state)
 {
     scene sc = scene_open(*state, NULL);
     lk_hold *hold = sem_hold(sc.near, 3);
-    sem_taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
+    taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
 
     proxy_refuse(sc.proxy, true);
     proxy_reset(sc.proxy, PROXY_ALL);
     assert_status(lk_hold_release(hold), LK_OK); /* a grant meets nobody */
     proxy_refuse(sc.proxy, false);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     scene_close(&sc);
 }
 
@@ -95,23 +95,23 @@ static void a_large_request_that_was_away_keeps_its_place(void **state)
     scene sc = scene_open(*state, NULL);
     lk_hold *first = sem_hold(sc.near, 1);
     lk_hold *second = sem_hold(sc.near, 2);
-    sem_taker *large = sem_queue_up(sc.f, sc.far, 3, 1);
-    sem_taker *small = sem_queue_up(sc.f, sc.near, 1, 2);
-    sem_taker *last;
+    taker *large = sem_queue_up(sc.f, sc.far, 3, 1);
+    taker *small = sem_queue_up(sc.f, sc.near, 1, 2);
+    taker *last;
 
     proxy_refuse(sc.proxy, true);
     proxy_reset(sc.proxy, PROXY_ALL);
     assert_status(lk_hold_release(first), LK_OK);
-    assert_status(sem_join(small), LK_OK);
+    assert_status(taker_join(small), LK_OK);
     proxy_refuse(sc.proxy, false);
     locking_wait_connects(sc.far_client, 4); /* the inbox is back */
     locking_wait_queued(sc.f->base, "n", 1);
     last = sem_queue_up(sc.f, sc.near, 1, 2);
     assert_status(lk_hold_release(second), LK_OK);
-    assert_true(sem_waits(last));
-    assert_status(sem_release(small), LK_OK);
-    assert_status(sem_release(large), LK_OK);
-    assert_status(sem_release(last), LK_OK);
+    assert_true(taker_waits(last));
+    assert_status(taker_release(small), LK_OK);
+    assert_status(taker_release(large), LK_OK);
+    assert_status(taker_release(last), LK_OK);
     assert_true(large->turn < last->turn);
     scene_close(&sc);
 }
@@ -121,14 +121,14 @@ static void a_large_request_that_was_away_keeps_its_place(void **state)
 static void an_acquire_whose_reply_is_lost_is_one_hold(void **state)
 {
     scene sc = scene_open(*state, NULL);
-    sem_taker *t;
+    taker *t;
 
     proxy_drop_replies(sc.proxy, COMMAND, true);
     t = sem_take(sc.f, sc.far, 2, SOON_MS, NULL);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     sem_assert_books(sc.f, 3, 1);
     assert_int_equal(locking_stats(sc.far_client).holding, 1);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     scene_close(&sc);
 }
 
@@ -220,11 +220,11 @@ static void scripts_that_are_forgotten_are_sent_again(void **state)
 {
     scene sc = scene_open(*state, NULL);
     lk_hold *hold = sem_hold(sc.near, 3);
-    sem_taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
+    taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
 
     free(server_string(sc.f->base->server, "SCRIPT FLUSH"));
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_status(lk_semaphore_resize(sc.near, 3), LK_OK);
     scene_close(&sc);
 }
@@ -238,14 +238,14 @@ static void a_restart_without_data_is_lived_through(void **state)
     lk_client *client = locking_open_calm(f->base, &options);
     lk_semaphore *semaphore = sem_of(f, client, 3);
     lk_hold *hold = sem_hold(semaphore, 3);
-    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+    taker *t = sem_queue_up(f, semaphore, 2, 1);
 
     assert_true(server_restart(f->base->server));
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     sem_assert_books(f, 3, 1);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 3);
 }
 
@@ -260,7 +260,7 @@ static void a_restart_with_its_data_loses_nothing(void **state)
     lk_client *client;
     lk_semaphore *semaphore;
     lk_hold *hold;
-    sem_taker *t;
+    taker *t;
 
     assert_non_null(kept);
     client = locking_open_url(f->base, server_url(kept), NULL);
@@ -273,9 +273,9 @@ static void a_restart_with_its_data_loses_nothing(void **state)
     assert_status(lk_client_wait_ready(client, 10000), LK_OK);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(server_integer(kept, "INCRBY n 0"), 1);
-    assert_true(sem_waits(t));
+    assert_true(taker_waits(t));
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_int_equal(server_integer(kept, "INCRBY n 0"), 3);
     locking_free_client(f->base, client);
     server_stop(kept);
@@ -286,19 +286,19 @@ static void a_full_server_keeps_what_it_has(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *hold = sem_hold(semaphore, 3);
-    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+    taker *t = sem_queue_up(f, semaphore, 2, 1);
     lk_hold *none = NULL;
 
     free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_semaphore_acquire(semaphore, 1, 0, NULL, &none),
                   LK_ESERVERMEM);
     assert_status(lk_semaphore_resize(semaphore, 5), LK_ESERVERMEM);
     assert_null(none);
     sem_assert_books(f, 3, 1);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
     sem_assert_clean(f, 3);
 }
@@ -313,13 +313,13 @@ static void without_the_record_a_hold_is_lost_and_ends_by_itself(void **state)
     lk_semaphore *semaphore =
         sem_of(f, locking_open_calm(f->base, &options), 3);
     lk_hold *hold = sem_hold(semaphore, 2);
-    sem_taker *t;
+    taker *t;
 
     assert_int_equal(server_integer(f->base->server, "DEL latchkey:{n}:h"), 1);
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     t = sem_take(f, semaphore, 3, LK_FOREVER, NULL);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 3);
 }
 
@@ -328,12 +328,12 @@ static void a_queue_that_is_deleted_is_made_again(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *hold = sem_hold(semaphore, 3);
-    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+    taker *t = sem_queue_up(f, semaphore, 2, 1);
 
     assert_int_equal(server_integer(f->base->server, "DEL latchkey:{n}:q"), 1);
     locking_wait_queued(f->base, "n", 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 3);
 }
 
@@ -342,11 +342,11 @@ static void a_counter_that_becomes_a_lock_ends_a_wait(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
-    sem_taker *t = sem_queue_up(f, semaphore, 1, 1);
+    taker *t = sem_queue_up(f, semaphore, 1, 1);
 
     assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
     assert_int_equal(server_integer(f->base->server, "HSET n a b"), 1);
-    assert_status(sem_join(t), LK_ETYPE);
+    assert_status(taker_join(t), LK_ETYPE);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
@@ -393,7 +393,7 @@ static void the_rights_of_the_manual_are_enough(void **state)
     lk_semaphore *semaphore;
     lk_info *info = NULL;
     lk_hold *hold;
-    sem_taker *t;
+    taker *t;
     redisReply *denied;
 
     free(server_string(f->base->server, "ACL LOG RESET"));
@@ -412,7 +412,7 @@ static void the_rights_of_the_manual_are_enough(void **state)
     locking_pass_time(wait_lease_ms());
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_semaphore_info(semaphore, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
     lk_info_free(info);
@@ -421,7 +421,7 @@ static void the_rights_of_the_manual_are_enough(void **state)
     assert_true(wait_until(hold_is_lost, t->hold, SOON_MS));
     /* A renewal may find it out before the message has come. */
     assert_in_range(lk_hold_loss(t->hold), LK_LOSS_DELETED, LK_LOSS_REVOKED);
-    assert_status(sem_release(t), LK_ELOST);
+    assert_status(taker_release(t), LK_ELOST);
     sem_assert_clean(f, 4);
     denied = server_command(f->base->server, "ACL LOG");
     assert_int_equal(denied->elements, 0);
@@ -439,16 +439,16 @@ without_the_right_to_publish_waiters_look_for_themselves(void **state)
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
         lk_semaphore *semaphore = sem_without(f, rights[i]);
         lk_hold *hold = sem_hold(semaphore, 3);
-        sem_taker *t = sem_take(f, semaphore, 2, LK_FOREVER, NULL);
+        taker *t = sem_take(f, semaphore, 2, LK_FOREVER, NULL);
         uint64_t begin;
 
         locking_wait_queued(f->base, "n", 1);
         begin = wait_now_ms();
         assert_status(lk_hold_release(hold), LK_OK);
-        assert_status(sem_join(t), LK_OK);
+        assert_status(taker_join(t), LK_OK);
         assert_in_range(wait_now_ms() - begin, 0,
                         wait_allowed_ms(LOOK_MS + wait_scaled_ms(SLACK_MS)));
-        assert_status(sem_release(t), LK_OK);
+        assert_status(taker_release(t), LK_OK);
         sem_assert_clean(f, 3);
     }
     assert_int_equal(server_integer(f->base->server, "ACL DELUSER far"), 1);

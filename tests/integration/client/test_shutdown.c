@@ -148,7 +148,7 @@ static void a_line_of_waits_ends(void **state)
     locking_wait_waiting(client, WAITS);
     shut_down(client);
     for (int i = 0; i < WAITS; i++)
-        assert_status(taker_join(f->takers[i]), LK_ECLOSED);
+        assert_status(taker_join(f->takers.all[i]), LK_ECLOSED);
     assert_false(locking_exists(f, "n"));
     assert_status(lk_hold_release(hold), LK_ECLOSED);
 }

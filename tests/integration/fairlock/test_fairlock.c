@@ -21,16 +21,16 @@ static void threads_get_it_in_the_order_in_which_they_came(void **state)
     fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_new_client(f);
-    fair_taker *takers[THREADS];
+    taker *takers[THREADS];
 
     for (int i = 0; i < THREADS; i++)
         takers[i] = fair_queue_up(f, lock, i + 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < THREADS; i++) {
-        assert_status(fair_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
-        assert_int_equal(f->turns, i + 1);
-        assert_status(fair_release(takers[i]), LK_OK);
+        assert_int_equal(f->base->takers.turns, i + 1);
+        assert_status(taker_release(takers[i]), LK_OK);
     }
     fair_assert_clean(f);
 }
@@ -42,7 +42,7 @@ static void threads_of_several_clients_stand_in_one_line(void **state)
     enum { WAITS = sizeof(order) / sizeof(order[0]) };
     fairlocking *f = *state;
     lk_fairlock *locks[3];
-    fair_taker *takers[WAITS];
+    taker *takers[WAITS];
     uint64_t fence;
     lk_hold *hold;
 
@@ -54,11 +54,11 @@ static void threads_of_several_clients_stand_in_one_line(void **state)
         takers[i] = fair_queue_up(f, locks[order[i]], i + 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++) {
-        assert_status(fair_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
         assert_true(lk_hold_fence(takers[i]->hold) > fence);
         fence = lk_hold_fence(takers[i]->hold);
-        assert_status(fair_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     }
 }
 
@@ -71,7 +71,7 @@ static void the_first_waits_of_a_client_queue_at_once_and_in_order(void **state)
     lk_client *client = locking_open(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
     uint64_t begin = wait_now_ms();
-    fair_taker *takers[WAITS];
+    taker *takers[WAITS];
 
     for (int i = 0; i < WAITS; i++) {
         takers[i] = fair_take(f, lock, LK_FOREVER, NULL);
@@ -81,7 +81,7 @@ static void the_first_waits_of_a_client_queue_at_once_and_in_order(void **state)
     assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(500));
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++) {
-        assert_status(fair_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
     }
 }
@@ -92,19 +92,19 @@ static void a_newcomer_does_not_take_a_free_lock_from_who_waits(void **state)
     fairlocking *f = *state;
     lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *newcomer = fair_lock_of_calm_client(f);
-    fair_taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
-    fair_taker *second;
+    taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    taker *second;
     lk_hold *none = NULL;
 
     assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
     assert_status(lk_fairlock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
     second = fair_take(f, newcomer, LK_FOREVER, NULL);
-    assert_status(fair_join(first), LK_OK);
+    assert_status(taker_join(first), LK_OK);
     locking_wait_queued(f->base, "n", 1);
     assert_int_equal(first->turn, 1);
     assert_false(second->done);
-    assert_status(fair_release(first), LK_OK);
-    assert_status(fair_release(second), LK_OK);
+    assert_status(taker_release(first), LK_OK);
+    assert_status(taker_release(second), LK_OK);
     assert_status(lk_hold_release(deleted), LK_ELOST);
 }
 
@@ -113,17 +113,17 @@ static void a_lock_that_others_deleted_is_had_within_a_second(void **state)
     fairlocking *f = *state;
     lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *newcomer = fair_lock_of_calm_client(f);
-    fair_taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
     lk_hold *none = NULL;
     uint64_t begin;
 
     assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
     begin = wait_now_ms();
     assert_status(lk_fairlock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
-    assert_status(fair_join(first), LK_OK);
+    assert_status(taker_join(first), LK_OK);
     assert_in_range(fair_since_ms(begin), 0,
                     LOOK_MS + wait_scaled_ms(AT_ONCE_MS));
-    assert_status(fair_release(first), LK_OK);
+    assert_status(taker_release(first), LK_OK);
     assert_status(lk_hold_release(deleted), LK_ELOST);
 }
 
@@ -133,16 +133,16 @@ static void who_comes_again_stands_behind_who_waits(void **state)
     fairlocking *f = *state;
     lk_fairlock *eager = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(eager);
-    fair_taker *other = fair_queue_up(f, fair_lock_of_new_client(f), 1);
-    fair_taker *again;
+    taker *other = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    taker *again;
 
     again = fair_queue_up(f, eager, 2);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_join(other), LK_OK);
+    assert_status(taker_join(other), LK_OK);
     assert_false(again->done);
     assert_int_equal(locking_stats(f->base->clients[0]).passes, 0);
-    assert_status(fair_release(other), LK_OK);
-    assert_status(fair_release(again), LK_OK);
+    assert_status(taker_release(other), LK_OK);
+    assert_status(taker_release(again), LK_OK);
 }
 
 /* ---- leases ---- */
@@ -156,16 +156,16 @@ static void leases_that_end_are_followed_in_order(void **state)
     fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     uint64_t begin = wait_now_ms();
-    fair_taker *takers[THREADS];
+    taker *takers[THREADS];
 
     takers[0] = fair_take(f, lock, 10000, &options);
-    assert_status(fair_join(takers[0]), LK_OK);
+    assert_status(taker_join(takers[0]), LK_OK);
     for (int i = 1; i < THREADS; i++) {
         takers[i] = fair_take(f, lock, 10000, &options);
         locking_wait_waiting(f->base->clients[0], (uint64_t)i);
     }
     for (int i = 0; i < THREADS; i++) {
-        assert_status(fair_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
     }
     assert_in_range(fair_since_ms(begin), (THREADS - 1) * (LEASE_MS - 20),
@@ -179,14 +179,14 @@ static void a_hold_outlives_its_first_lease_by_the_watchdog(void **state)
                                        .watchdog_ms = wait_scaled_ms(1000)};
     lk_fairlock *lock = fair_lock(f, locking_open(f->base, &options));
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
-    fair_taker *t = fair_queue_up(f, lock, 1);
+    taker *t = fair_queue_up(f, lock, 1);
 
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     locking_pass_time(wait_scaled_ms(2500));
     assert_status(lk_hold_check(t->hold), LK_OK);
     assert_true(locking_exists(f->base, "n"));
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     fair_assert_clean(f);
 }
 
@@ -217,7 +217,7 @@ static void an_owner_enters_again_without_asking_anybody(void **state)
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
     lk_hold *outer = fair_hold(lock);
-    fair_taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
     lk_hold *inner;
     uint64_t commands;
 
@@ -230,7 +230,7 @@ static void an_owner_enters_again_without_asking_anybody(void **state)
     assert_false(t->done);
     assert_status(lk_hold_check(inner), LK_OK);
     assert_status(lk_hold_release(inner), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 static void another_thread_does_not_enter(void **state)
@@ -239,9 +239,9 @@ static void another_thread_does_not_enter(void **state)
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(lock);
 
-    assert_status(fair_join(fair_take(f, lock, 0, NULL)), LK_EBUSY);
+    assert_status(taker_join(fair_take(f, lock, 0, NULL)), LK_EBUSY);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_release(fair_take(f, lock, 0, NULL)), LK_OK);
+    assert_status(taker_release(fair_take(f, lock, 0, NULL)), LK_OK);
 }
 
 /* ---- beside the lock of the same name ---- */
@@ -254,7 +254,7 @@ static void a_lock_of_the_same_name_is_the_same_lock(void **state)
     lk_hold *hold = fair_hold(fair);
     lk_hold *none = NULL;
     taker *plain;
-    fair_taker *t;
+    taker *t;
 
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EBUSY);
     plain = locking_take(f->base, lock, LK_FOREVER, NULL);
@@ -265,7 +265,7 @@ static void a_lock_of_the_same_name_is_the_same_lock(void **state)
     assert_false(t->done);
     assert_status(lk_fairlock_acquire(fair, 0, NULL, &none), LK_EBUSY);
     assert_status(taker_release(plain), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 /* They are two handles: re-entry is of one kind. */
@@ -289,11 +289,11 @@ static void the_queue_of_a_tagged_name_lies_in_its_slot(void **state)
     lk_client *client = locking_open(f->base, NULL);
     lk_fairlock *lock = fair_lock_named(f, client, "a{tag}b");
     lk_hold *hold = fair_hold(lock);
-    fair_taker *t = fair_take(f, lock, LK_FOREVER, NULL);
+    taker *t = fair_take(f, lock, LK_FOREVER, NULL);
 
     locking_wait_integer(f->base, 1, "ZCOUNT %s 0 +inf", "latchkey::a{tag}b:q");
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 /* ---- operators ---- */
@@ -339,13 +339,13 @@ static void a_forced_release_hands_over_to_the_next(void **state)
     fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(lock);
-    fair_taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
     bool locked = true;
 
     assert_status(lk_fairlock_force_release(lock), LK_OK);
-    assert_status(fair_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_status(lk_fairlock_force_release(lock), LK_ENOTHELD);
     assert_status(lk_fairlock_is_locked(lock, &locked), LK_OK);
     assert_false(locked);
@@ -383,7 +383,7 @@ static void a_hold_that_was_exported_is_taken_over(void **state)
     lk_fairlock *taking = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(giver);
     uint64_t fence = lk_hold_fence(hold);
-    fair_taker *t = fair_queue_up(f, giver, 1);
+    taker *t = fair_queue_up(f, giver, 1);
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
@@ -393,7 +393,7 @@ static void a_hold_that_was_exported_is_taken_over(void **state)
     assert_status(lk_fairlock_import(giver, text, NULL, &none), LK_ELOST);
     assert_false(t->done);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 int main(void)

@@ -119,12 +119,12 @@ static void a_grant_after_a_long_wait_is_believed_at_once(void **state)
     fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open_calm(f->base, NULL);
-    fair_taker *t = fair_queue_up(f, fair_lock(f, client), 1);
+    taker *t = fair_queue_up(f, fair_lock(f, client), 1);
     lk_client_stats stats;
 
     locking_pass_time(3500); /* longer than a grant lasts by itself */
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     stats = locking_stats(client);
     assert_int_equal(stats.grants, 1);
     assert_int_equal(stats.grants_late, 0);

@@ -29,9 +29,9 @@ static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
 {
     fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
-    fair_taker *t = fair_take(f, fair_lock_of_calm_client(f), 1000, NULL);
+    taker *t = fair_take(f, fair_lock_of_calm_client(f), 1000, NULL);
 
-    assert_status(fair_join(t), LK_ETIMEDOUT);
+    assert_status(taker_join(t), LK_ETIMEDOUT);
     assert_in_range(t->took_ms, 990, 1100 + wait_scaled_ms(150));
     locking_wait_queued(f->base, "n", 0);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -48,7 +48,7 @@ static void a_try_that_is_refused_leaves_nothing_behind(void **state)
     assert_status(lk_fairlock_acquire(lock, 0, NULL, &none), LK_EBUSY);
     assert_null(none);
     assert_false(locking_exists(f->base, "latchkey:{n}:q"));
-    assert_status(fair_join(fair_take(f, lock, 200, NULL)), LK_ETIMEDOUT);
+    assert_status(taker_join(fair_take(f, lock, 200, NULL)), LK_ETIMEDOUT);
     assert_status(lk_hold_release(hold), LK_OK);
     locking_wait_queued(f->base, "n", 0);
     assert_status(lk_hold_release(fair_hold(lock)), LK_OK);
@@ -65,12 +65,12 @@ static void waits_that_end_by_their_time_leave_no_trace(void **state)
     lk_hold *hold = fair_hold(holder);
 
     for (int i = 0; i < ROUNDS; i++) {
-        fair_taker *takers[THREADS];
+        taker *takers[THREADS];
 
         for (int j = 0; j < THREADS; j++)
             takers[j] = fair_take(f, lock, 20, NULL);
         for (int j = 0; j < THREADS; j++) {
-            lk_status status = fair_join(takers[j]);
+            lk_status status = taker_join(takers[j]);
 
             /* A slow server may not even have answered by then. */
             assert_true(status == LK_ETIMEDOUT || status == LK_EINDOUBT);
@@ -90,7 +90,7 @@ static void who_gives_up_costs_nobody_else_the_place(void **state)
     lk_fairlock *locks[2] = {fair_lock_of_calm_client(f),
                              fair_lock_of_calm_client(f)};
     lk_hold *hold = fair_hold(locks[0]);
-    fair_taker *takers[WAITS];
+    taker *takers[WAITS];
 
     for (int i = 0; i < WAITS; i++) {
         takers[i] =
@@ -99,13 +99,13 @@ static void who_gives_up_costs_nobody_else_the_place(void **state)
         locking_wait_queued(f->base, "n", i + 1);
     }
     for (int i = 1; i < WAITS; i += 2)
-        assert_status(fair_join(takers[i]), LK_ETIMEDOUT);
+        assert_status(taker_join(takers[i]), LK_ETIMEDOUT);
     locking_wait_queued(f->base, "n", WAITS / 2);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i += 2) {
-        assert_status(fair_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i / 2 + 1);
-        assert_status(fair_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     }
 }
 
@@ -118,7 +118,7 @@ static void a_token_ends_its_wait_and_no_other(void **state)
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_acquire_options options = with_token(f->base->clients[1]);
-    fair_taker *takers[WAITS];
+    taker *takers[WAITS];
     uint64_t begin;
 
     for (int i = 0; i < WAITS; i++) {
@@ -128,16 +128,16 @@ static void a_token_ends_its_wait_and_no_other(void **state)
     }
     begin = wait_now_ms();
     lk_cancel_fire(options.cancel);
-    assert_status(fair_join(takers[MIDDLE]), LK_ECANCELED);
+    assert_status(taker_join(takers[MIDDLE]), LK_ECANCELED);
     assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
     locking_wait_queued(f->base, "n", WAITS - 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++) {
         if (i == MIDDLE)
             continue;
-        assert_status(fair_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i < MIDDLE ? i + 1 : i);
-        assert_status(fair_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     }
     lk_cancel_free(options.cancel);
 }
@@ -154,8 +154,8 @@ static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         lk_acquire_options options = with_token(f->base->clients[1]);
         lk_hold *hold = fair_hold(holder);
-        fair_taker *t = fair_take(f, lock, LK_FOREVER, &options);
-        fair_taker *next;
+        taker *t = fair_take(f, lock, LK_FOREVER, &options);
+        taker *next;
 
         locking_wait_queued(f->base, "n", 1);
         next = fair_queue_up(f, behind, 2);
@@ -163,11 +163,11 @@ static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
             lk_cancel_fire(options.cancel);
         assert_status(lk_hold_release(hold), LK_OK);
         lk_cancel_fire(options.cancel);
-        if (fair_join(t) == LK_OK)
-            assert_status(fair_release(t), LK_OK);
+        if (taker_join(t) == LK_OK)
+            assert_status(taker_release(t), LK_OK);
         else
             assert_status(t->status, LK_ECANCELED);
-        assert_status(fair_release(next), LK_OK);
+        assert_status(taker_release(next), LK_OK);
         assert_in_range(next->took_ms, 0, wait_scaled_ms(2000));
         fair_assert_clean(f);
         lk_cancel_free(options.cancel);
@@ -186,8 +186,8 @@ static void who_leaves_a_free_lock_wakes_the_next(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         lk_acquire_options options = with_token(f->base->clients[1]);
         lk_hold *hold = fair_hold(holder);
-        fair_taker *first = fair_take(f, lock, LK_FOREVER, &options);
-        fair_taker *next;
+        taker *first = fair_take(f, lock, LK_FOREVER, &options);
+        taker *next;
         uint64_t begin;
 
         locking_wait_queued(f->base, "n", 1);
@@ -195,12 +195,12 @@ static void who_leaves_a_free_lock_wakes_the_next(void **state)
         assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
         begin = wait_now_ms();
         lk_cancel_fire(options.cancel);
-        (void)fair_join(first);
+        (void)taker_join(first);
         if (first->status == LK_OK)
-            assert_status(fair_release(first), LK_OK);
-        assert_status(fair_join(next), LK_OK);
+            assert_status(taker_release(first), LK_OK);
+        assert_status(taker_join(next), LK_OK);
         assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
-        assert_status(fair_release(next), LK_OK);
+        assert_status(taker_release(next), LK_OK);
         assert_status(lk_hold_release(hold), LK_ELOST);
         lk_cancel_free(options.cancel);
     }
@@ -214,17 +214,17 @@ static void a_thread_that_is_canceled_while_it_waits_still_waits(void **state)
     fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_calm_client(f);
-    fair_taker *t = fair_queue_up(f, lock, 1);
-    fair_taker *late = fair_take(f, lock, wait_scaled_ms(500), NULL);
+    taker *t = fair_queue_up(f, lock, 1);
+    taker *late = fair_take(f, lock, wait_scaled_ms(500), NULL);
 
     locking_wait_queued(f->base, "n", 2);
     assert_int_equal(pthread_cancel(t->thread), 0);
     assert_int_equal(pthread_cancel(late->thread), 0);
-    assert_status(fair_join(late), LK_ETIMEDOUT);
+    assert_status(taker_join(late), LK_ETIMEDOUT);
     locking_wait_queued(f->base, "n", 1);
     assert_false(t->done);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     fair_assert_clean(f);
 }
 
@@ -238,7 +238,7 @@ a_shutdown_takes_all_waits_of_a_client_out_of_the_queue(void **state)
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *ending = fair_lock_of_calm_client(f);
     lk_fairlock *staying = fair_lock_of_calm_client(f);
-    fair_taker *takers[WAITS];
+    taker *takers[WAITS];
 
     for (int i = 0; i < WAITS; i++)
         takers[i] = fair_queue_up(f, i % 2 == 0 ? ending : staying, i + 1);
@@ -247,12 +247,12 @@ a_shutdown_takes_all_waits_of_a_client_out_of_the_queue(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++) {
         if (i % 2 == 0) {
-            assert_status(fair_join(takers[i]), LK_ECLOSED);
+            assert_status(taker_join(takers[i]), LK_ECLOSED);
             continue;
         }
-        assert_status(fair_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i / 2 + 1);
-        assert_status(fair_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     }
     fair_assert_clean(f);
 }
@@ -261,14 +261,14 @@ static void a_holder_that_is_shut_down_hands_over(void **state)
 {
     fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
-    fair_taker *t = fair_queue_up(f, fair_lock_of_calm_client(f), 1);
+    taker *t = fair_queue_up(f, fair_lock_of_calm_client(f), 1);
     uint64_t begin = wait_now_ms();
 
     assert_status(lk_client_shutdown(f->base->clients[0], 5000), LK_OK);
-    assert_status(fair_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
     assert_status(lk_hold_release(hold), LK_ECLOSED);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 int main(void)

@@ -196,7 +196,7 @@ static void a_child_has_nothing_of_its_parents(void **state)
     fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(lock);
-    fair_taker *t = fair_queue_up(f, lock, 1);
+    taker *t = fair_queue_up(f, lock, 1);
     int status = -1;
     pid_t pid = fork();
 
@@ -207,7 +207,7 @@ static void a_child_has_nothing_of_its_parents(void **state)
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 int main(void)

@@ -54,8 +54,8 @@ static void our_first_has_what_redisson_gives_back_at_once(void **state)
     fairlocking *f = *state;
     standin *theirs = java(f, STANDIN_LOCK);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
-    fair_taker *first;
-    fair_taker *second;
+    taker *first;
+    taker *second;
     uint64_t begin;
 
     assert_true(standin_try(theirs));
@@ -63,11 +63,11 @@ static void our_first_has_what_redisson_gives_back_at_once(void **state)
     second = fair_queue_up(f, lock, 2);
     begin = wait_now_ms();
     assert_int_equal(standin_unlock(theirs), 1);
-    assert_status(fair_join(first), LK_OK);
+    assert_status(taker_join(first), LK_OK);
     assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
     assert_false(second->done);
-    assert_status(fair_release(first), LK_OK);
-    assert_status(fair_release(second), LK_OK);
+    assert_status(taker_release(first), LK_OK);
+    assert_status(taker_release(second), LK_OK);
 }
 
 static void a_redisson_waiter_is_woken_though_ours_wait(void **state)
@@ -76,12 +76,12 @@ static void a_redisson_waiter_is_woken_though_ours_wait(void **state)
     standin *theirs = java(f, STANDIN_LOCK);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_hold *hold = fair_hold(lock);
-    fair_taker *t = fair_queue_up(f, lock, 1);
+    taker *t = fair_queue_up(f, lock, 1);
 
     standin_subscribe(theirs);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_true(standin_hears(theirs, SOON_MS));
-    assert_status(fair_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_true(standin_lock(theirs, SOON_MS));
     assert_int_equal(standin_unlock(theirs), 1);
 }
@@ -93,15 +93,15 @@ static void a_fair_redisson_waiter_is_woken_though_ours_wait(void **state)
     standin *theirs = java(f, STANDIN_FAIR);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_hold *hold = fair_hold(lock);
-    fair_taker *first = fair_queue_up(f, lock, 1);
-    fair_taker *second = fair_queue_up(f, lock, 2);
+    taker *first = fair_queue_up(f, lock, 1);
+    taker *second = fair_queue_up(f, lock, 2);
 
     standin_subscribe(theirs);
     assert_int_not_equal(standin_acquire(theirs), STANDIN_HAS_IT);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_true(standin_hears(theirs, SOON_MS));
-    assert_status(fair_release(first), LK_OK);
-    assert_status(fair_release(second), LK_OK);
+    assert_status(taker_release(first), LK_OK);
+    assert_status(taker_release(second), LK_OK);
     assert_int_equal(first->turn, 1);
     assert_true(standin_lock(theirs, SOON_MS));
     assert_int_equal(standin_unlock(theirs), 1);

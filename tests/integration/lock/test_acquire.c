@@ -125,7 +125,7 @@ static void a_client_with_too_much_under_way_is_full(void **state)
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EFULL);
     server_thaw(f->server);
     for (int i = 0; i < 16; i++)
-        assert_status(taker_release(f->takers[i]), LK_OK);
+        assert_status(taker_release(f->takers.all[i]), LK_OK);
     assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
 }
 

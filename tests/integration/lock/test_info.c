@@ -238,7 +238,7 @@ static void waiters_are_told_in_order(void **state)
     lk_info_free(info);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITERS; i++)
-        assert_status(taker_release(f->takers[i]), LK_OK);
+        assert_status(taker_release(f->takers.all[i]), LK_OK);
 }
 
 static void of_many_waiters_the_first_64_are_listed(void **state)

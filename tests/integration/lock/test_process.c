@@ -156,7 +156,7 @@ static void its_threads_take_no_signal_of_the_programs(void **state)
     resolver_open_gate();
     assert_true(threads >= 3);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(taker_release(f->takers[0]), LK_OK);
+    assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
 static void the_callers_signal_mask_stays_as_it_was(void **state)
@@ -190,7 +190,7 @@ static void no_signal_handler_is_installed(void **state)
         assert_true(now.sa_handler == actions_at_start[sig].sa_handler);
     }
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(taker_release(f->takers[0]), LK_OK);
+    assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
 static void all_its_descriptors_are_closed_by_exec(void **state)
@@ -219,7 +219,7 @@ static void all_its_descriptors_are_closed_by_exec(void **state)
     /* Loop, its timer, two connections, the hold's, dispatch, at least. */
     assert_true(fresh >= 6);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(taker_release(f->takers[0]), LK_OK);
+    assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
 static void a_client_leaves_no_descriptor_and_no_thread(void **state)
@@ -234,7 +234,7 @@ static void a_client_leaves_no_descriptor_and_no_thread(void **state)
         lk_hold *hold = work(f, &client);
 
         assert_status(lk_hold_release(hold), LK_OK);
-        assert_status(taker_release(f->takers[round]), LK_OK);
+        assert_status(taker_release(f->takers.all[round]), LK_OK);
         locking_free_lock(f, f->locks[round]);
         locking_free_client(f, client);
         numbers_read("/proc/self/fd", round == 0 ? before : after, 0);

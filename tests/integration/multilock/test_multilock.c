@@ -79,16 +79,15 @@ what_is_not_free_is_waited_for_with_what_comes_before_it(void **state)
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *held = locking_hold(locking_lock(f->base, other, "c"));
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "dcba"), LK_FOREVER, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "dcba"), LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "c", 1);
     multi_assert_held(f, "ab");
     multi_assert_free(f, "d");
     assert_status(lk_hold_release(held), LK_OK);
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     multi_assert_held(f, "abcd");
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abcd");
 }
 
@@ -100,8 +99,7 @@ static void each_that_is_not_free_is_waited_for_in_turn(void **state)
     lk_hold *a = locking_hold(locking_lock(f->base, other, "a"));
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
     lk_hold *d = locking_hold(locking_lock(f->base, other, "d"));
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "abcd"), LK_FOREVER, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "abcd"), LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "a", 1);
     multi_assert_free(f, "c");
@@ -111,7 +109,7 @@ static void each_that_is_not_free_is_waited_for_in_turn(void **state)
     locking_wait_queued(f->base, "d", 1);
     multi_assert_held(f, "abc");
     assert_status(lk_hold_release(d), LK_OK);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abcd");
 }
 
@@ -122,11 +120,11 @@ static void all_members_have_one_time_limit(void **state)
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
     lk_hold *a = locking_hold(locking_lock(f->base, other, "a"));
-    multi_taker *t = multi_take(f, multi_of(f, client, "abc"), 300, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "abc"), 300, NULL);
 
     locking_wait_queued(f->base, "a", 1);
     assert_status(lk_hold_release(a), LK_OK);
-    assert_status(multi_join(t), LK_ETIMEDOUT);
+    assert_status(taker_join(t), LK_ETIMEDOUT);
     assert_in_range(t->took_ms, 300, 300 + wait_scaled_ms(300));
     multi_assert_free(f, "ac");
     assert_status(lk_hold_release(b), LK_OK);
@@ -140,13 +138,13 @@ static void a_cancel_ends_it_and_gives_back_what_is_held(void **state)
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
-    multi_taker *t;
+    taker *t;
 
     assert_status(lk_cancel_new(&options.cancel, client), LK_OK);
     t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, &options);
     locking_wait_queued(f->base, "b", 1);
     lk_cancel_fire(options.cancel);
-    assert_status(multi_join(t), LK_ECANCELED);
+    assert_status(taker_join(t), LK_ECANCELED);
     multi_assert_free(f, "ac");
     locking_wait_queued(f->base, "b", 0);
     lk_cancel_free(options.cancel);
@@ -263,7 +261,7 @@ static void members_may_be_of_several_clients(void **state)
     lk_client *other = locking_open(f->base, NULL);
     lk_multilock *set = multi_of(f, one, "ac");
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
-    multi_taker *t;
+    taker *t;
 
     assert_status(lk_multilock_add_all(set, multi_of(f, two, "bd")), LK_OK);
     t = multi_take(f, set, LK_FOREVER, NULL);
@@ -271,10 +269,10 @@ static void members_may_be_of_several_clients(void **state)
     multi_assert_held(f, "a");
     multi_assert_free(f, "cd");
     assert_status(lk_hold_release(b), LK_OK);
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_int_equal(locking_stats(one).holding, 2);
     assert_int_equal(locking_stats(two).holding, 2);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abcd");
 }
 
@@ -348,16 +346,15 @@ static void a_fixed_lease_begins_with_the_last_member(void **state)
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = lease_ms};
     lk_hold *c = locking_hold(locking_lock(f->base, other, "c"));
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, &options);
+    taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, &options);
 
     locking_wait_queued(f->base, "c", 1);
     locking_pass_time(lease_ms / 10 * 14);
     assert_status(lk_hold_release(c), LK_OK);
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(lk_hold_remaining_ms(t->hold), lease_ms / 4 * 3, lease_ms);
     assert_int_equal(locking_stats(client).losses, 0);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 static void a_hold_has_no_fence_of_its_own_and_is_not_exported(void **state)
@@ -397,7 +394,7 @@ static void a_wait_goes_before_nobody_in_redissons_turn(void **state)
     lk_hold *held = locking_hold(locking_lock(f->base, other, "a"));
     taker *first = locking_take(f->base, locking_lock(f->base, third, "a"),
                                 LK_FOREVER, NULL);
-    multi_taker *t;
+    taker *t;
 
     locking_wait_queued(f->base, "a", 1);
     standin_subscribe(java);
@@ -406,7 +403,7 @@ static void a_wait_goes_before_nobody_in_redissons_turn(void **state)
     assert_status(taker_join(first), LK_OK);
     assert_false(atomic_load(&t->done));
     assert_status(taker_release(first), LK_OK);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     standins_free();
 }
 

@@ -66,13 +66,13 @@ static void a_blocking_call_needs_no_dispatch(void **state)
     lk_client *other = locking_open(f->base, NULL);
     lk_multilock *set = multi_of(f, client, "abc");
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
-    multi_taker *t = multi_take(f, set, LK_FOREVER, NULL);
+    taker *t = multi_take(f, set, LK_FOREVER, NULL);
 
     locking_wait_queued(f->base, "b", 1);
     assert_status(lk_hold_release(b), LK_OK);
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_hold_extend(t->hold, 60000), LK_OK);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abc");
 }
 
@@ -265,12 +265,12 @@ static void the_time_limit_holds_though_the_server_does_not_answer(void **state)
     lk_multilock *other = multi_of(f, client, "cd");
     uint64_t start = wait_now_ms();
     lk_status status, late;
-    multi_taker *t;
+    taker *t;
     call c = {0};
 
     server_freeze(f->base->server);
     t = multi_take(f, set, 200, NULL);
-    status = multi_join(t);
+    status = taker_join(t);
     begin(other, 200, &c);
     late = call_wait(&c, NULL);
     server_thaw(f->base->server);

@@ -247,8 +247,7 @@ static void what_is_lost_during_the_wait_is_acquired_again(void **state)
     lk_client *other = locking_open_calm(f->base, NULL);
     lk_lock *a = locking_lock(f->base, other, "a");
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
-    multi_taker *t =
-        multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
+    taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
     taker *thief;
 
     locking_wait_queued(f->base, "b", 1);
@@ -261,10 +260,10 @@ static void what_is_lost_during_the_wait_is_acquired_again(void **state)
     assert_status(taker_release(thief), LK_OK);
     locking_wait_queued(f->base, "b", 1);
     assert_status(lk_hold_release(b), LK_OK);
-    assert_status(multi_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     multi_assert_held(f, "abc");
     assert_status(lk_hold_check(t->hold), LK_OK);
-    assert_status(multi_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abc");
 }
 

@@ -119,7 +119,7 @@ static void readers_that_wait_come_in_with_one_remote_hold(void **state)
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
-    rw_taker *takers[READERS];
+    taker *takers[READERS];
 
     for (size_t i = 0; i < READERS; i++)
         takers[i] = rwlocking_take(f, lock, RW_READ, LK_FOREVER, NULL);
@@ -127,10 +127,10 @@ static void readers_that_wait_come_in_with_one_remote_hold(void **state)
     rwlocking_wait_queued(f, RW_READ, 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (size_t i = 0; i < READERS; i++)
-        assert_status(rwlocking_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
     assert_int_equal(rwlocking_holders(f), 1);
     for (size_t i = 0; i < READERS; i++)
-        assert_status(rwlocking_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -159,27 +159,27 @@ static void a_writer_that_waits_ends_the_sharing(void **state)
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
     lk_hold *first = rwlocking_hold(f, lock, RW_READ);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
     uint64_t begin = wait_now_ms();
-    rw_taker *late = NULL;
+    taker *late = NULL;
 
     /* What a question's answer allowed before ends within 150 ms. */
     while (late == NULL) {
-        rw_taker *t = rwlocking_take(f, lock, RW_READ, 50, NULL);
+        taker *t = rwlocking_take(f, lock, RW_READ, 50, NULL);
 
-        if (rwlocking_join(t) == LK_OK)
-            assert_status(rwlocking_release(t), LK_OK);
+        if (taker_join(t) == LK_OK)
+            assert_status(taker_release(t), LK_OK);
         else
             late = t;
         assert_in_range(wait_now_ms() - begin, 0,
                         wait_allowed_ms(wait_scaled_ms(5000)));
-        if (f->taker_count + 2 > RW_TAKERS)
+        if (f->base->takers.count + 2 > TAKERS)
             fail_msg("readers come in and in");
     }
     assert_status(late->status, LK_ETIMEDOUT);
     assert_false(writer->done);
     assert_status(lk_hold_release(first), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -189,26 +189,26 @@ static void readers_and_writers_take_turns(void **state)
 {
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
-    rw_taker *reader, *other_reader, *writer, *late_reader, *late_writer;
+    taker *reader, *other_reader, *writer, *late_reader, *late_writer;
 
     writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
     reader = rwlocking_queue_up(f, rwlocking_new(f), RW_READ, 1);
     late_writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 2);
     other_reader = rwlocking_queue_up(f, rwlocking_new(f), RW_READ, 2);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_join(reader), LK_OK);
-    assert_status(rwlocking_join(other_reader), LK_OK);
+    assert_status(taker_join(reader), LK_OK);
+    assert_status(taker_join(other_reader), LK_OK);
     late_reader = rwlocking_queue_up(f, rwlocking_new(f), RW_READ, 1);
     assert_false(writer->done);
-    assert_status(rwlocking_release(reader), LK_OK);
-    assert_status(rwlocking_release(other_reader), LK_OK);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
+    assert_status(taker_release(other_reader), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     assert_false(late_reader->done || late_writer->done);
-    assert_status(rwlocking_release(writer), LK_OK);
-    assert_status(rwlocking_join(late_reader), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
+    assert_status(taker_join(late_reader), LK_OK);
     assert_false(late_writer->done);
-    assert_status(rwlocking_release(late_reader), LK_OK);
-    assert_status(rwlocking_release(late_writer), LK_OK);
+    assert_status(taker_release(late_reader), LK_OK);
+    assert_status(taker_release(late_writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -219,7 +219,7 @@ static void with_readers_first_they_come_in_past_waiting_writers(void **state)
     rwlocking *f = *state;
     lk_rwlock *locks[3];
     lk_hold *first, *second;
-    rw_taker *writer;
+    taker *writer;
 
     for (size_t i = 0; i < 3; i++)
         locks[i] =
@@ -230,7 +230,7 @@ static void with_readers_first_they_come_in_past_waiting_writers(void **state)
     assert_status(lk_hold_release(first), LK_OK);
     assert_false(writer->done);
     assert_status(lk_hold_release(second), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
 }
 
 static void with_writers_first_all_of_them_come_in_before_readers(void **state)
@@ -239,7 +239,7 @@ static void with_writers_first_all_of_them_come_in_before_readers(void **state)
                                        .order = LK_RWLOCK_WRITERS_FIRST};
     rwlocking *f = *state;
     lk_rwlock *locks[4];
-    rw_taker *reader, *writers[2];
+    taker *reader, *writers[2];
     lk_hold *hold;
 
     for (size_t i = 0; i < 4; i++)
@@ -251,11 +251,11 @@ static void with_writers_first_all_of_them_come_in_before_readers(void **state)
     writers[1] = rwlocking_queue_up(f, locks[3], RW_WRITE, 2);
     assert_status(lk_hold_release(hold), LK_OK);
     for (size_t i = 0; i < 2; i++) {
-        assert_status(rwlocking_join(writers[i]), LK_OK);
+        assert_status(taker_join(writers[i]), LK_OK);
         assert_false(reader->done);
-        assert_status(rwlocking_release(writers[i]), LK_OK);
+        assert_status(taker_release(writers[i]), LK_OK);
     }
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -265,7 +265,7 @@ static void many_readers_that_wait_come_in_at_once(void **state)
     enum { READERS = 20 };
     rwlocking *f = *state;
     lk_rwlock *locks[10];
-    rw_taker *takers[READERS];
+    taker *takers[READERS];
     lk_hold *hold;
     uint64_t begin;
 
@@ -280,11 +280,11 @@ static void many_readers_that_wait_come_in_at_once(void **state)
     begin = wait_now_ms();
     assert_status(lk_hold_release(hold), LK_OK);
     for (size_t i = 0; i < READERS; i++)
-        assert_status(rwlocking_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_scaled_ms(AT_ONCE_MS)));
     for (size_t i = 0; i < READERS; i++)
-        assert_status(rwlocking_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -294,16 +294,16 @@ static void a_fixed_lease_ends_and_the_next_comes_in(void **state)
 {
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold_for(f, rwlocking_new(f), RW_WRITE, 300);
-    rw_taker *readers[2];
+    taker *readers[2];
 
     for (int i = 0; i < 2; i++)
         readers[i] = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, i + 1);
     for (int i = 0; i < 2; i++)
-        assert_status(rwlocking_join(readers[i]), LK_OK);
+        assert_status(taker_join(readers[i]), LK_OK);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
     for (int i = 0; i < 2; i++)
-        assert_status(rwlocking_release(readers[i]), LK_OK);
+        assert_status(taker_release(readers[i]), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -313,7 +313,7 @@ static void a_readers_lease_is_its_own(void **state)
     rwlocking *f = *state;
     lk_hold *lasting = rwlocking_hold_for(f, rwlocking_new(f), RW_READ, 3000);
     lk_hold *brief = rwlocking_hold_for(f, rwlocking_new(f), RW_READ, 300);
-    rw_taker *writer;
+    taker *writer;
     uint64_t begin = wait_now_ms();
 
     assert_status(lk_hold_extend(lasting, 60000), LK_OK);
@@ -326,7 +326,7 @@ static void a_readers_lease_is_its_own(void **state)
     assert_status(lk_hold_release(brief), LK_ELOST);
     assert_false(writer->done);
     assert_status(lk_hold_release(lasting), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
 }
 
 static void a_reader_that_is_long_dead_lets_a_writer_in(void **state)
@@ -334,13 +334,13 @@ static void a_reader_that_is_long_dead_lets_a_writer_in(void **state)
     rwlocking *f = *state;
     lk_hold *alive = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     lk_hold *dead = rwlocking_hold_for(f, rwlocking_new(f), RW_READ, 300);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
 
     assert_status(lk_hold_release(alive), LK_OK);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     assert_in_range(writer->took_ms, 0, wait_scaled_ms(2000));
     assert_status(lk_hold_release(dead), LK_ELOST);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -375,7 +375,7 @@ static void holders_and_waiters_are_told(void **state)
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = NULL;
     lk_info *info = NULL;
-    rw_taker *writer;
+    taker *writer;
 
     assert_status(lk_rwlock_acquire_upgradeable(lock, 0, &reads, &hold), LK_OK);
     writer = rwlocking_take(f, rwlocking_new(f), RW_WRITE, LK_FOREVER, &writes);
@@ -392,7 +392,7 @@ static void holders_and_waiters_are_told(void **state)
     assert_string_equal(info->waiters[0]->reason, "to change");
     lk_info_free(info);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
 }
 
 static void force_ends_all_readers_and_tells_them(void **state)
@@ -400,13 +400,13 @@ static void force_ends_all_readers_and_tells_them(void **state)
     rwlocking *f = *state;
     lk_rwlock *chief = rwlocking_new(f);
     lk_hold *holds[2];
-    rw_taker *writer;
+    taker *writer;
 
     for (size_t i = 0; i < 2; i++)
         holds[i] = rwlocking_hold(f, rwlocking_calm(f), RW_READ);
     writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
     assert_status(lk_rwlock_force_release(chief), LK_OK);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     for (size_t i = 0; i < 2; i++) {
         uint64_t begin = wait_now_ms();
 
@@ -416,7 +416,7 @@ static void force_ends_all_readers_and_tells_them(void **state)
         assert_int_equal(lk_hold_loss(holds[i]), LK_LOSS_REVOKED);
         assert_status(lk_hold_release(holds[i]), LK_ELOST);
     }
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     assert_status(lk_rwlock_force_release(chief), LK_ENOTHELD);
 }
 

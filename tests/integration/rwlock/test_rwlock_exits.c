@@ -39,12 +39,12 @@ static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_rwlock *lock = rwlocking_calm(f);
-    rw_taker *takers[3];
+    taker *takers[3];
 
     for (size_t i = 0; i < 3; i++)
         takers[i] = rwlocking_take(f, lock, modes[i], 1000, NULL);
     for (size_t i = 0; i < 3; i++) {
-        assert_status(rwlocking_join(takers[i]), LK_ETIMEDOUT);
+        assert_status(taker_join(takers[i]), LK_ETIMEDOUT);
         assert_in_range(takers[i]->took_ms, 990, 1100 + wait_scaled_ms(150));
     }
     for (size_t i = 0; i < 3; i++)
@@ -59,15 +59,15 @@ static void a_reader_that_gives_up_costs_its_neighbours_nothing(void **state)
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_rwlock *lock = rwlocking_calm(f);
-    rw_taker *first = rwlocking_take(f, lock, RW_READ, 100, NULL);
-    rw_taker *second;
+    taker *first = rwlocking_take(f, lock, RW_READ, 100, NULL);
+    taker *second;
 
     rwlocking_wait_queued(f, RW_READ, 1);
     second = rwlocking_take(f, lock, RW_READ, LK_FOREVER, NULL);
-    assert_status(rwlocking_join(first), LK_ETIMEDOUT);
+    assert_status(taker_join(first), LK_ETIMEDOUT);
     rwlocking_wait_queued(f, RW_READ, 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(second), LK_OK);
+    assert_status(taker_release(second), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -76,7 +76,7 @@ static void a_writer_that_gives_up_lets_the_readers_in(void **state)
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     lk_acquire_options options;
-    rw_taker *writer, *reader;
+    taker *writer, *reader;
     uint64_t begin;
     lk_rwlock *lock = rwlocking_calm(f);
 
@@ -86,8 +86,8 @@ static void a_writer_that_gives_up_lets_the_readers_in(void **state)
     reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
     begin = wait_now_ms();
     lk_cancel_fire(options.cancel);
-    assert_status(rwlocking_join(writer), LK_ECANCELED);
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_join(writer), LK_ECANCELED);
+    assert_status(taker_release(reader), LK_OK);
     assert_in_range(since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
     assert_status(lk_hold_release(hold), LK_OK);
     rwlocking_assert_clean(f);
@@ -107,8 +107,8 @@ static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
         lk_acquire_options options = with_token(f->base->clients[1]);
         lk_hold *hold = rwlocking_hold_of(holder, RW_WRITE, NULL);
         rw_mode mode = i % 4 < 2 ? RW_READ : RW_WRITE;
-        rw_taker *t = rwlocking_take(f, lock, mode, LK_FOREVER, &options);
-        rw_taker *next;
+        taker *t = rwlocking_take(f, lock, mode, LK_FOREVER, &options);
+        taker *next;
 
         rwlocking_wait_queued(f, mode, 1);
         next =
@@ -117,11 +117,11 @@ static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
             lk_cancel_fire(options.cancel);
         assert_status(lk_hold_release(hold), LK_OK);
         lk_cancel_fire(options.cancel);
-        if (rwlocking_join(t) == LK_OK)
-            assert_status(rwlocking_release(t), LK_OK);
+        if (taker_join(t) == LK_OK)
+            assert_status(taker_release(t), LK_OK);
         else
             assert_status(t->status, LK_ECANCELED);
-        assert_status(rwlocking_release(next), LK_OK);
+        assert_status(taker_release(next), LK_OK);
         assert_in_range(next->took_ms, 0, wait_scaled_ms(2000));
         rwlocking_assert_clean(f);
         lk_cancel_free(options.cancel);
@@ -136,13 +136,13 @@ static void who_gives_up_again_and_again_leaves_no_trace(void **state)
     lk_rwlock *lock = rwlocking_calm(f);
 
     for (int i = 0; i < ROUNDS; i++) {
-        rw_taker *takers[3];
+        taker *takers[3];
 
         for (size_t j = 0; j < 3; j++)
             takers[j] = rwlocking_take(f, lock, modes[j], 20, NULL);
         for (size_t j = 0; j < 3; j++) {
             /* Its request may be under way when its time is over. */
-            if (rwlocking_join(takers[j]) != LK_EINDOUBT)
+            if (taker_join(takers[j]) != LK_EINDOUBT)
                 assert_status(takers[j]->status, LK_ETIMEDOUT);
         }
     }
@@ -159,8 +159,8 @@ static void a_shutdown_ends_waits_and_holds(void **state)
     rwlocking *f = *state;
     lk_rwlock *ending = rwlocking_calm(f), *staying = rwlocking_calm(f);
     lk_hold *hold = rwlocking_hold(f, ending, RW_WRITE);
-    rw_taker *mine[3];
-    rw_taker *reader;
+    taker *mine[3];
+    taker *reader;
     lk_rwlock_state told;
     lk_hold *none = NULL;
 
@@ -169,8 +169,8 @@ static void a_shutdown_ends_waits_and_holds(void **state)
     reader = rwlocking_queue_up(f, staying, RW_READ, 2);
     assert_status(lk_client_shutdown(f->base->clients[0], 5000), LK_OK);
     for (size_t i = 0; i < 3; i++)
-        assert_status(rwlocking_join(mine[i]), LK_ECLOSED);
-    assert_status(rwlocking_release(reader), LK_OK);
+        assert_status(taker_join(mine[i]), LK_ECLOSED);
+    assert_status(taker_release(reader), LK_OK);
     assert_status(lk_rwlock_downgrade(hold), LK_ECLOSED);
     assert_status(lk_hold_release(hold), LK_ECLOSED);
     assert_status(lk_rwlock_acquire_read(ending, 0, NULL, &none), LK_ECLOSED);
@@ -201,7 +201,7 @@ static void a_child_has_nothing_of_its_parents(void **state)
     rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
-    rw_taker *t = rwlocking_queue_up(f, lock, RW_READ, 1);
+    taker *t = rwlocking_queue_up(f, lock, RW_READ, 1);
     int status = -1;
     pid_t pid = fork();
 
@@ -212,7 +212,7 @@ static void a_child_has_nothing_of_its_parents(void **state)
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 int main(void)

@@ -106,14 +106,14 @@ static void a_write_that_ends_above_a_read_lets_readers_in(void **state)
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
     lk_hold *read = rwlocking_hold_of(lock, RW_READ, owner);
-    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
 
     assert_status(lk_hold_release(write), LK_OK);
-    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
     assert_false(writer->done);
     assert_status(lk_hold_release(read), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -153,20 +153,20 @@ static void an_upgradeable_reader_writes_when_the_others_have_left(void **state)
                                   .owner = rwlocking_owner(f, lock)};
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, options.owner);
     lk_hold *reader = rwlocking_hold(f, rwlocking_new(f), RW_READ);
-    rw_taker *longer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
-    rw_taker *upgrade = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+    taker *longer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *upgrade = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
 
     rwlocking_wait_upgrades(f, 1);
     assert_status(rwlocking_try(f, f->locks[2], RW_READ), LK_EBUSY);
     assert_status(lk_hold_release(reader), LK_OK);
-    assert_status(rwlocking_join(upgrade), LK_OK);
+    assert_status(taker_join(upgrade), LK_OK);
     assert_false(longer->done);
     assert_true(lk_hold_fence(upgrade->hold) > lk_hold_fence(base));
     assert_status(lk_hold_check(base), LK_OK);
-    assert_status(rwlocking_release(upgrade), LK_OK);
+    assert_status(taker_release(upgrade), LK_OK);
     assert_status(rwlocking_try(f, f->locks[2], RW_READ), LK_EBUSY);
     assert_status(lk_hold_release(base), LK_OK);
-    assert_status(rwlocking_release(longer), LK_OK);
+    assert_status(taker_release(longer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -174,14 +174,13 @@ static void there_is_one_upgradeable_reader(void **state)
 {
     rwlocking *f = *state;
     lk_hold *first = rwlocking_hold(f, rwlocking_new(f), RW_UPGRADEABLE);
-    rw_taker *second =
-        rwlocking_queue_up(f, rwlocking_calm(f), RW_UPGRADEABLE, 1);
+    taker *second = rwlocking_queue_up(f, rwlocking_calm(f), RW_UPGRADEABLE, 1);
 
     assert_status(rwlocking_try(f, f->locks[0], RW_UPGRADEABLE), LK_EBUSY);
     assert_status(rwlocking_try(f, f->locks[0], RW_READ), LK_OK);
     assert_false(second->done);
     assert_status(lk_hold_release(first), LK_OK);
-    assert_status(rwlocking_release(second), LK_OK);
+    assert_status(taker_release(second), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -197,12 +196,12 @@ static void an_upgrade_whose_base_ends_is_refused(void **state)
                                       .lease_ms = wait_lease_ms()};
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .owner = owner};
-    rw_taker *upgrade;
+    taker *upgrade;
 
     assert_status(rwlocking_acquire(lock, RW_UPGRADEABLE, 0, &lease, &base),
                   LK_OK);
     upgrade = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
-    assert_status(rwlocking_join(upgrade), LK_ELOST);
+    assert_status(taker_join(upgrade), LK_ELOST);
     assert_status(lk_hold_check(base), LK_ELOST);
     assert_status(lk_hold_release(base), LK_ELOST);
     assert_status(lk_hold_release(reader), LK_OK);
@@ -217,14 +216,14 @@ static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
                                   .owner = rwlocking_owner(f, lock)};
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, options.owner);
     lk_hold *reader = rwlocking_hold(f, rwlocking_new(f), RW_READ);
-    rw_taker *upgrade =
+    taker *upgrade =
         rwlocking_take(f, lock, RW_WRITE, wait_scaled_ms(1000), &options);
-    rw_taker *late;
+    taker *late;
 
     rwlocking_wait_upgrades(f, 1);
     late = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
-    assert_status(rwlocking_join(upgrade), LK_ETIMEDOUT);
-    assert_status(rwlocking_release(late), LK_OK);
+    assert_status(taker_join(upgrade), LK_ETIMEDOUT);
+    assert_status(taker_release(late), LK_OK);
     assert_status(lk_hold_release(reader), LK_OK);
     assert_status(lk_hold_release(base), LK_OK);
     rwlocking_assert_clean(f);
@@ -257,23 +256,23 @@ static void a_downgrade_lets_readers_in_and_no_writer(void **state)
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
     uint64_t fence = lk_hold_fence(hold);
-    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
-    rw_taker *readers[2];
+    taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    taker *readers[2];
 
     for (int i = 0; i < 2; i++)
         readers[i] = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, i + 1);
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
     for (int i = 0; i < 2; i++)
-        assert_status(rwlocking_join(readers[i]), LK_OK);
+        assert_status(taker_join(readers[i]), LK_OK);
     assert_true(lk_hold_fence(hold) == fence);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_false(writer->done);
     assert_int_equal(rwlocking_holders(f), 3);
     for (int i = 0; i < 2; i++)
-        assert_status(rwlocking_release(readers[i]), LK_OK);
+        assert_status(taker_release(readers[i]), LK_OK);
     assert_false(writer->done);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 

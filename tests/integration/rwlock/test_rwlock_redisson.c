@@ -38,7 +38,7 @@ static void readers_of_both_sides_read_together_and_writers_wait(void **state)
     lk_rwlock *lock = rwlocking_calm(f);
     rw_standin *java = java_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_READ);
-    rw_taker *writer;
+    taker *writer;
 
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_false(rw_standin_try(java_new(f), RW_STANDIN_WRITE));
@@ -47,9 +47,9 @@ static void readers_of_both_sides_read_together_and_writers_wait(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(writer->done);
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     assert_false(rw_standin_try(java, RW_STANDIN_READ));
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
     rwlocking_assert_clean(f);
@@ -75,7 +75,7 @@ static void ours_come_in_soon_after_a_java_writer(void **state)
 {
     rwlocking *f = *state;
     rw_standin *java = java_new(f);
-    rw_taker *reader, *writer;
+    taker *reader, *writer;
     uint64_t begin;
 
     assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
@@ -83,10 +83,10 @@ static void ours_come_in_soon_after_a_java_writer(void **state)
     writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     begin = wait_now_ms();
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
-    assert_status(rwlocking_join(reader), LK_OK);
+    assert_status(taker_join(reader), LK_OK);
     assert_in_range(since_ms(begin), 0, wait_scaled_ms(300));
-    assert_status(rwlocking_release(reader), LK_OK);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(reader), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -94,16 +94,16 @@ static void a_writer_of_ours_comes_in_soon_after_java_readers(void **state)
 {
     rwlocking *f = *state;
     rw_standin *java = java_new(f);
-    rw_taker *writer;
+    taker *writer;
     uint64_t begin;
 
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     begin = wait_now_ms();
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     assert_in_range(since_ms(begin), 0, wait_scaled_ms(300));
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
 }
 
 struct java_wait {
@@ -296,16 +296,16 @@ static void a_dead_java_reader_keeps_ours_out_only_for_its_lease(void **state)
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     rw_standin *java = java_new(f);
-    rw_taker *writer;
+    taker *writer;
 
     rw_standin_set_lease(java, 500);
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_join(writer), LK_OK);
+    assert_status(taker_join(writer), LK_OK);
     assert_in_range(writer->took_ms, 0, wait_scaled_ms(2000));
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), -1);
-    assert_status(rwlocking_release(writer), LK_OK);
+    assert_status(taker_release(writer), LK_OK);
 }
 
 /* ---- by force ---- */

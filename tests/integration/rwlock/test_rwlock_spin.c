@@ -47,13 +47,13 @@ static void who_spins_gets_what_is_released(void **state)
 
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         lk_hold *hold = rwlocking_hold(f, first, pairs[i][0]);
-        rw_taker *t = rwlocking_take(f, second, pairs[i][1], LK_FOREVER, NULL);
+        taker *t = rwlocking_take(f, second, pairs[i][1], LK_FOREVER, NULL);
 
         wait_until_it_spins(f);
         for (int mode = RW_READ; mode <= RW_WRITE; mode++)
             rwlocking_wait_queued(f, (rw_mode)mode, 0);
         assert_status(lk_hold_release(hold), LK_OK);
-        assert_status(rwlocking_release(t), LK_OK);
+        assert_status(taker_release(t), LK_OK);
         free(server_string(f->base->server, "SET latchkey:{n}:s 1 PX 1"));
     }
     rwlocking_assert_clean(f);
@@ -69,13 +69,13 @@ static void one_that_spins_has_one_connection_and_hears_nothing(void **state)
 
     for (int mode = RW_READ; mode <= RW_WRITE; mode++) {
         lk_hold *hold = rwlocking_hold(f, lock, (rw_mode)mode);
-        rw_taker *t = rwlocking_take(f, other, RW_WRITE, LK_FOREVER, NULL);
+        taker *t = rwlocking_take(f, other, RW_WRITE, LK_FOREVER, NULL);
 
         wait_until_it_spins(f);
         if (mode == RW_WRITE)
             assert_status(lk_rwlock_downgrade(hold), LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
-        assert_status(rwlocking_release(t), LK_OK);
+        assert_status(taker_release(t), LK_OK);
     }
     assert_int_equal(locking_stats(client).connects, 1);
     channels = server_command(f->base->server, "PUBSUB CHANNELS");
@@ -138,12 +138,12 @@ static void each_wait_of_a_client_has_its_own_pauses(void **state)
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock *lock = rwlocking_named(f, client, "n", &options);
     uint64_t before = locking_stats(client).commands;
-    rw_taker *takers[WAITS];
+    taker *takers[WAITS];
 
     for (int i = 0; i < WAITS; i++)
         takers[i] = rwlocking_take(f, lock, RW_WRITE, 1000, NULL);
     for (int i = 0; i < WAITS; i++)
-        assert_ended_empty_handed(rwlocking_join(takers[i]));
+        assert_ended_empty_handed(taker_join(takers[i]));
     assert_in_range(locking_stats(client).commands - before, 8, WAITS * 60);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -178,12 +178,12 @@ static void an_upgrade_spins_until_the_readers_have_left(void **state)
                                         .owner = owner};
     lk_hold *reads = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
-    rw_taker *t = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+    taker *t = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
 
     wait_until_it_spins(f);
     assert_status(rwlocking_try(f, rwlocking_new(f), RW_READ), LK_EBUSY);
     assert_status(lk_hold_release(reads), LK_OK);
-    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_status(lk_hold_release(base), LK_OK);
     rwlocking_assert_clean(f);
 }
@@ -192,11 +192,11 @@ static void a_downgrade_lets_readers_in_who_spin(void **state)
 {
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, spinning(f), RW_WRITE);
-    rw_taker *t = rwlocking_take(f, spinning(f), RW_READ, LK_FOREVER, NULL);
+    taker *t = rwlocking_take(f, spinning(f), RW_READ, LK_FOREVER, NULL);
 
     wait_until_it_spins(f);
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
-    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     rwlocking_assert_clean(f);
 }
@@ -208,7 +208,7 @@ static void who_spins_goes_on_when_its_connection_is_cut(void **state)
     rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
-    rw_taker *t =
+    taker *t =
         rwlocking_take(f, spinning_in(f, client), RW_READ, LK_FOREVER, NULL);
 
     wait_until_it_spins(f);
@@ -216,7 +216,7 @@ static void who_spins_goes_on_when_its_connection_is_cut(void **state)
         server_command(f->base->server, "CLIENT KILL TYPE normal SKIPME yes"));
     locking_wait_connects(client, 2);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     rwlocking_assert_clean(f);
 }
 
@@ -228,14 +228,14 @@ static void one_whose_wait_is_canceled_leaves_no_hold(void **state)
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     lk_cancel *cancel = NULL;
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
-    rw_taker *t;
+    taker *t;
 
     assert_status(lk_cancel_new(&cancel, client), LK_OK);
     options.cancel = cancel;
     t = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
     wait_until_it_spins(f);
     lk_cancel_fire(cancel);
-    assert_status(rwlocking_join(t), LK_ECANCELED);
+    assert_status(taker_join(t), LK_ECANCELED);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_cancel_free(cancel);
     rwlocking_assert_clean(f);
@@ -286,7 +286,7 @@ writer_comes_between(rwlocking *f, lk_rwlock *readers[2], lk_rwlock *writer)
 {
     struct stream streams[STREAMS] = {{.lock = readers[0]}};
     pthread_t threads[STREAMS];
-    rw_taker *t;
+    taker *t;
 
     for (size_t i = 0; i < STREAMS; i++) {
         streams[i].lock = readers[i % 2];
@@ -296,7 +296,7 @@ writer_comes_between(rwlocking *f, lk_rwlock *readers[2], lk_rwlock *writer)
     }
     wait_for_reads(streams);
     t = rwlocking_take(f, writer, RW_WRITE, SOON_MS, NULL);
-    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_in_range(t->took_ms, 0, wait_scaled_ms(1500));
     wait_for_reads(streams);
     for (size_t i = 0; i < STREAMS; i++)

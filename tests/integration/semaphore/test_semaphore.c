@@ -107,9 +107,9 @@ static void a_wait_lasts_as_long_as_it_was_told(void **state)
 {
     semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_new(f, 1), 1);
-    sem_taker *t = sem_take(f, sem_new(f, 1), 1, 300, NULL);
+    taker *t = sem_take(f, sem_new(f, 1), 1, 300, NULL);
 
-    assert_status(sem_join(t), LK_ETIMEDOUT);
+    assert_status(taker_join(t), LK_ETIMEDOUT);
     assert_in_range(t->took_ms, 300, 300 + wait_scaled_ms(300));
     locking_wait_queued(f->base, "n", 0);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -122,15 +122,15 @@ static void a_release_hands_over_at_once(void **state)
 {
     semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);
-    sem_taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
+    taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
     uint64_t begin = wait_now_ms();
 
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_scaled_ms(300)));
     sem_assert_books(f, 1, 0);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 1);
 }
 
@@ -140,17 +140,17 @@ static void several_are_served_by_one_release(void **state)
     lk_hold *hold = sem_hold(sem_calm(f, 6), 6);
     lk_semaphore *one = sem_calm(f, 6);
     lk_semaphore *other = sem_calm(f, 6);
-    sem_taker *takers[3];
+    taker *takers[3];
 
     takers[0] = sem_queue_up(f, one, 1, 1);
     takers[1] = sem_queue_up(f, other, 2, 2);
     takers[2] = sem_queue_up(f, one, 3, 3);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < 3; i++)
-        assert_status(sem_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
     sem_assert_books(f, 6, 0);
     for (int i = 0; i < 3; i++)
-        assert_status(sem_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     sem_assert_clean(f, 6);
 }
 
@@ -161,15 +161,15 @@ static void waiters_are_served_in_the_order_in_which_they_came(void **state)
     lk_semaphore *first = sem_calm(f, 1);
     lk_semaphore *second = sem_calm(f, 1);
     lk_hold *hold = sem_hold(first, 1);
-    sem_taker *takers[6];
+    taker *takers[6];
 
     for (int i = 0; i < 6; i++)
         takers[i] = sem_queue_up(f, i % 2 == 0 ? first : second, 1, i + 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < 6; i++) {
-        assert_status(sem_join(takers[i]), LK_OK);
+        assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
-        assert_status(sem_release(takers[i]), LK_OK);
+        assert_status(taker_release(takers[i]), LK_OK);
     }
     sem_assert_clean(f, 1);
 }
@@ -181,17 +181,17 @@ static void a_large_request_is_not_starved_by_small_ones(void **state)
     lk_semaphore *small = sem_calm(f, 4);
     lk_hold *first = sem_hold(small, 1);
     lk_hold *second = sem_hold(small, 1);
-    sem_taker *large = sem_queue_up(f, sem_calm(f, 4), 4, 1);
-    sem_taker *later = sem_queue_up(f, small, 1, 2);
+    taker *large = sem_queue_up(f, sem_calm(f, 4), 4, 1);
+    taker *later = sem_queue_up(f, small, 1, 2);
 
     sem_assert_busy(small, 1);
     assert_status(lk_hold_release(first), LK_OK);
     sem_assert_books(f, 4, 3);
-    assert_true(sem_waits(large));
-    assert_true(sem_waits(later));
+    assert_true(taker_waits(large));
+    assert_true(taker_waits(later));
     assert_status(lk_hold_release(second), LK_OK);
-    assert_status(sem_release(large), LK_OK);
-    assert_status(sem_release(later), LK_OK);
+    assert_status(taker_release(large), LK_OK);
+    assert_status(taker_release(later), LK_OK);
     assert_int_equal(large->turn, 1);
     sem_assert_clean(f, 4);
 }
@@ -201,15 +201,14 @@ static void a_large_request_that_gives_up_makes_way(void **state)
     semaphores *f = *state;
     lk_semaphore *small = sem_calm(f, 4);
     lk_hold *hold = sem_hold(small, 2);
-    sem_taker *large =
-        sem_take(f, sem_calm(f, 4), 4, wait_scaled_ms(700), NULL);
-    sem_taker *later;
+    taker *large = sem_take(f, sem_calm(f, 4), 4, wait_scaled_ms(700), NULL);
+    taker *later;
 
     locking_wait_queued(f->base, "n", 1);
     later = sem_take(f, small, 1, LK_FOREVER, NULL);
-    assert_status(sem_join(large), LK_ETIMEDOUT);
-    assert_status(sem_join(later), LK_OK);
-    assert_status(sem_release(later), LK_OK);
+    assert_status(taker_join(large), LK_ETIMEDOUT);
+    assert_status(taker_join(later), LK_OK);
+    assert_status(taker_release(later), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     sem_assert_clean(f, 4);
 }
@@ -219,11 +218,11 @@ static void release_all(semaphores *f, int count)
 {
     for (int served = 0; served < count;) {
         for (int i = 0; i < count; i++) {
-            sem_taker *t = f->takers[i];
+            taker *t = f->base->takers.all[i];
 
-            if (t->joined || sem_waits(t))
+            if (t->joined || taker_waits(t))
                 continue;
-            assert_status(sem_release(t), LK_OK);
+            assert_status(taker_release(t), LK_OK);
             served++;
         }
     }
@@ -267,9 +266,9 @@ static void who_waits_says_so_for_all_threads_at_once(void **state)
 static void a_hold_may_be_released_by_another_thread(void **state)
 {
     semaphores *f = *state;
-    sem_taker *t = sem_take(f, sem_new(f, 1), 1, 0, NULL);
+    taker *t = sem_take(f, sem_new(f, 1), 1, 0, NULL);
 
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 1);
 }
 
@@ -350,12 +349,12 @@ static void names_of_any_bytes_have_semaphores_of_their_own(void **state)
     lk_semaphore *other = sem_with(f, client, "a", &options);
     lk_hold *hold = sem_hold(odd, 1);
     lk_hold *second = sem_hold(other, 1);
-    sem_taker *t = sem_take(f, odd, 1, LK_FOREVER, NULL);
+    taker *t = sem_take(f, odd, 1, LK_FOREVER, NULL);
 
     locking_wait_integer(f->base, 1, "ZCOUNT latchkey::%s:q 0 +inf",
                          "a {b} \xff\n%s");
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_status(lk_hold_release(second), LK_OK);
 }
 

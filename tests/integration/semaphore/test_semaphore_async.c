@@ -199,8 +199,8 @@ static void a_fired_token_ends_the_waits_that_name_it(void **state)
     lk_hold *hold = sem_hold(semaphore, 2);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     lk_cancel *cancel = NULL;
-    sem_taker *blocked;
-    sem_taker *other;
+    taker *blocked;
+    taker *other;
     call waiting = {0};
 
     assert_status(lk_cancel_new(&cancel, client), LK_OK);
@@ -213,11 +213,11 @@ static void a_fired_token_ends_the_waits_that_name_it(void **state)
                   LK_OK);
     locking_wait_queued(f->base, "n", 3);
     lk_cancel_fire(cancel);
-    assert_status(sem_join(blocked), LK_ECANCELED);
+    assert_status(taker_join(blocked), LK_ECANCELED);
     assert_status(call_wait(&waiting, NULL), LK_ECANCELED);
     locking_wait_queued(f->base, "n", 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_release(other), LK_OK);
+    assert_status(taker_release(other), LK_OK);
     lk_cancel_free(cancel);
     sem_assert_clean(f, 2);
 }
@@ -263,21 +263,21 @@ static void a_shutdown_ends_waits_and_gives_permits_back(void **state)
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_semaphore *semaphore = sem_of(f, client, 4);
     lk_hold *hold = sem_hold(semaphore, 3);
-    sem_taker *t = sem_queue_up(f, semaphore, 4, 1);
-    sem_taker *other = sem_queue_up(f, sem_calm(f, 4), 2, 2);
+    taker *t = sem_queue_up(f, semaphore, 4, 1);
+    taker *other = sem_queue_up(f, sem_calm(f, 4), 2, 2);
     uint64_t permits;
     int64_t free;
 
     assert_status(lk_client_shutdown(client, 1000), LK_OK);
-    assert_status(sem_join(t), LK_ECLOSED);
-    assert_status(sem_join(other), LK_OK);
+    assert_status(taker_join(t), LK_ECLOSED);
+    assert_status(taker_join(other), LK_OK);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
     assert_status(lk_semaphore_count(semaphore, &permits, &free), LK_ECLOSED);
     assert_status(lk_semaphore_resize(semaphore, 5), LK_ECLOSED);
     assert_status(lk_semaphore_force_release(semaphore, NULL), LK_ECLOSED);
     (void)lk_hold_release(hold);
     sem_assert_books(f, 4, 2);
-    assert_status(sem_release(other), LK_OK);
+    assert_status(taker_release(other), LK_OK);
     sem_assert_clean(f, 4);
 }
 

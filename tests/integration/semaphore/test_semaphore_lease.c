@@ -105,14 +105,14 @@ static void permits_that_were_handed_over_are_kept_as_well(void **state)
 {
     semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);
-    sem_taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
+    taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
 
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     locking_pass_time(4000);
     assert_status(lk_hold_check(t->hold), LK_OK);
     sem_assert_books(f, 1, 0);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
 }
 
 static void a_lease_is_extended_for_all_permits(void **state)
@@ -140,16 +140,16 @@ static void a_waiter_has_what_ends_by_itself(void **state)
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
     lk_hold *hold = sem_hold_for(first, 2, lease);
     uint64_t granted = wait_now_ms();
-    sem_taker *t = sem_queue_up(f, second, 1, 1);
+    taker *t = sem_queue_up(f, second, 1, 1);
     uint64_t end;
 
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     end = wait_now_ms();
     assert_in_range(end - begin, lease - lease / 100 - 4, UINT64_MAX);
     assert_in_range(end - granted, 0, lease + wait_scaled_ms(LATE_MS));
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 2);
 }
 
@@ -213,7 +213,8 @@ static void a_hold_that_lost_one_permit_is_lost(void **state)
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
     other = sem_new(f, 3);
-    assert_status(sem_release(sem_take(f, other, 3, LK_FOREVER, NULL)), LK_OK);
+    assert_status(taker_release(sem_take(f, other, 3, LK_FOREVER, NULL)),
+                  LK_OK);
     tidied = f->base->server;
     assert_true(wait_until(is_tidied, other, SOON_MS));
     sem_assert_clean(f, 3);
@@ -248,13 +249,13 @@ static void what_others_took_since_is_not_given_back(void **state)
 {
     semaphores *f = *state;
     lk_hold *lost = sem_hold_for(sem_new(f, 1), 1, 300);
-    sem_taker *t = sem_take(f, sem_calm(f, 1), 1, LK_FOREVER, NULL);
+    taker *t = sem_take(f, sem_calm(f, 1), 1, LK_FOREVER, NULL);
 
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_hold_release(lost), LK_ELOST);
     sem_assert_books(f, 1, 0);
     assert_status(lk_hold_check(t->hold), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 1);
 }
 
@@ -308,14 +309,14 @@ static void an_export_that_nobody_imports_ends_with_its_lease(void **state)
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
-    sem_taker *t;
+    taker *t;
 
     assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
     t = sem_take(f, sem_calm(f, 3), 3, LK_FOREVER, NULL);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_status(lk_semaphore_import(sem_new(f, 3), text, NULL, &none),
                   LK_ELOST);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 3);
 }
 

@@ -126,10 +126,10 @@ static void a_waiter_sets_a_number_that_is_gone(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
-    sem_taker *t = sem_queue_up(f, semaphore, 1, 1);
+    taker *t = sem_queue_up(f, semaphore, 1, 1);
 
     assert_int_equal(server_integer(f->base->server, "DEL n {n}:timeout"), 2);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     (void)lk_hold_release(hold);
     sem_assert_books(f, 1, 1);
 }
@@ -141,18 +141,18 @@ static void more_permits_wake_a_waiter_at_once(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
-    sem_taker *first = sem_queue_up(f, semaphore, 1, 1);
-    sem_taker *second = sem_queue_up(f, semaphore, 1, 2);
+    taker *first = sem_queue_up(f, semaphore, 1, 1);
+    taker *second = sem_queue_up(f, semaphore, 1, 2);
     uint64_t begin = wait_now_ms();
 
     assert_status(lk_semaphore_resize(semaphore, 3), LK_OK);
-    assert_status(sem_join(first), LK_OK);
-    assert_status(sem_join(second), LK_OK);
+    assert_status(taker_join(first), LK_OK);
+    assert_status(taker_join(second), LK_OK);
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_scaled_ms(300)));
     sem_assert_books(f, 3, 0);
-    assert_status(sem_release(first), LK_OK);
-    assert_status(sem_release(second), LK_OK);
+    assert_status(taker_release(first), LK_OK);
+    assert_status(taker_release(second), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     sem_assert_clean(f, 3);
 }
@@ -164,7 +164,7 @@ static void fewer_permits_take_nothing_away(void **state)
     lk_hold *first = sem_hold(semaphore, 1);
     lk_hold *second = sem_hold(semaphore, 1);
     lk_hold *third = sem_hold(semaphore, 1);
-    sem_taker *t;
+    taker *t;
 
     assert_status(lk_semaphore_resize(semaphore, 1), LK_OK);
     assert_counts(semaphore, 1, -2);
@@ -173,9 +173,9 @@ static void fewer_permits_take_nothing_away(void **state)
     t = sem_queue_up(f, semaphore, 1, 1);
     assert_status(lk_hold_release(first), LK_OK);
     assert_status(lk_hold_release(second), LK_OK);
-    assert_true(sem_waits(t));
+    assert_true(taker_waits(t));
     assert_status(lk_hold_release(third), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 1);
 }
 
@@ -198,15 +198,15 @@ static void who_waits_for_more_than_there_will_be_is_told(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 4);
     lk_hold *hold = sem_hold(semaphore, 4);
-    sem_taker *small = sem_queue_up(f, semaphore, 1, 1);
-    sem_taker *large = sem_queue_up(f, sem_calm(f, 4), 3, 2);
-    sem_taker *last = sem_queue_up(f, semaphore, 1, 3);
+    taker *small = sem_queue_up(f, semaphore, 1, 1);
+    taker *large = sem_queue_up(f, sem_calm(f, 4), 3, 2);
+    taker *last = sem_queue_up(f, semaphore, 1, 3);
 
     assert_status(lk_semaphore_resize(semaphore, 2), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_join(large), LK_ERANGE);
-    assert_status(sem_release(small), LK_OK);
-    assert_status(sem_release(last), LK_OK);
+    assert_status(taker_join(large), LK_ERANGE);
+    assert_status(taker_release(small), LK_OK);
+    assert_status(taker_release(last), LK_OK);
     sem_assert_clean(f, 2);
 }
 
@@ -215,11 +215,11 @@ static void a_number_may_be_none(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 2);
     lk_hold *hold = sem_hold(semaphore, 1);
-    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+    taker *t = sem_queue_up(f, semaphore, 2, 1);
 
     assert_status(lk_semaphore_resize(semaphore, 0), LK_OK);
     assert_counts(semaphore, 0, -1);
-    assert_status(sem_join(t), LK_ERANGE);
+    assert_status(taker_join(t), LK_ERANGE);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_counts(semaphore, 0, 0);
     assert_status(try_once(semaphore, 1), LK_ERANGE);
@@ -254,11 +254,11 @@ static void the_option_wakes_who_waits(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
-    sem_taker *t = sem_queue_up(f, semaphore, 1, 1);
+    taker *t = sem_queue_up(f, semaphore, 1, 1);
 
     assert_status(try_once(resizing(f, locking_open(f->base, NULL), 3), 1),
                   LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     sem_assert_clean(f, 3);
 }

@@ -87,8 +87,8 @@ static void waiters_are_told_in_order_with_what_they_need(void **state)
     semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 5);
     lk_hold *hold = sem_hold(semaphore, 5);
-    sem_taker *large = sem_queue_up(f, semaphore, 4, 1);
-    sem_taker *small = sem_queue_up(f, semaphore, 1, 2);
+    taker *large = sem_queue_up(f, semaphore, 4, 1);
+    taker *small = sem_queue_up(f, semaphore, 1, 2);
     lk_info *info = info_of(semaphore);
 
     assert_int_equal(info->waiter_count, 2);
@@ -99,8 +99,8 @@ static void waiters_are_told_in_order_with_what_they_need(void **state)
     assert_int_equal(info->waiters[0]->pid, getpid());
     lk_info_free(info);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(sem_release(large), LK_OK);
-    assert_status(sem_release(small), LK_OK);
+    assert_status(taker_release(large), LK_OK);
+    assert_status(taker_release(small), LK_OK);
 }
 
 static void permits_of_another_library_are_told_one_by_one(void **state)
@@ -146,7 +146,7 @@ static void one_holder_is_ended_and_told(void **state)
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *ended = sem_hold_for(semaphore, 2, 60000);
     lk_hold *other = sem_hold_for(sem_calm(f, 3), 1, 90000);
-    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+    taker *t = sem_queue_up(f, semaphore, 2, 1);
     lk_info *info = info_of(semaphore);
     uint64_t begin = wait_now_ms();
 
@@ -155,7 +155,7 @@ static void one_holder_is_ended_and_told(void **state)
                                              info->holders[0]->owner),
                   LK_OK);
     lk_info_free(info);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_true(wait_until(hold_is_lost, ended, SOON_MS));
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_scaled_ms(500)));
@@ -164,7 +164,7 @@ static void one_holder_is_ended_and_told(void **state)
     assert_status(lk_hold_release(ended), LK_ELOST);
     sem_assert_books(f, 3, 0);
     assert_status(lk_hold_release(other), LK_OK);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 3);
 }
 

@@ -234,17 +234,17 @@ static void what_a_dead_java_thread_had_comes_back(void **state)
     const unsigned lease = wait_lease_ms();
     jgrant grant;
     uint64_t begin;
-    sem_taker *t;
+    taker *t;
 
     assert_status(lk_hold_release(sem_hold(semaphore, 1)), LK_OK);
     begin = wait_now_ms();
     assert_true(jpermits_try(java, 2, lease, &grant));
     t = sem_take(f, semaphore, 2, LK_FOREVER, NULL);
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(wait_now_ms() - begin, lease - 20,
                     wait_allowed_ms(lease + wait_scaled_ms(500)));
     assert_false(jpermits_release(java, grant.ids[0]));
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 2);
     jpermits_free(java);
 }
@@ -337,7 +337,7 @@ static void a_java_release_is_seen_within_a_second(void **state)
     lk_semaphore *semaphore = sem_calm(f, 1);
     jpermits *java = jpermits_new(f->base->server);
     jgrant grant;
-    sem_taker *t;
+    taker *t;
     uint64_t begin;
 
     assert_status(lk_hold_release(sem_hold(semaphore, 1)), LK_OK);
@@ -345,10 +345,10 @@ static void a_java_release_is_seen_within_a_second(void **state)
     t = sem_queue_up(f, semaphore, 1, 1);
     begin = wait_now_ms();
     assert_true(jpermits_release(java, grant.ids[0]));
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(1000 + wait_scaled_ms(LATE_MS)));
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     jpermits_free(java);
 }
 
@@ -362,17 +362,17 @@ static void in_a_mixed_fleet_it_is_seen_at_once(void **state)
     assert_status(lk_hold_release(sem_hold(semaphore, 1)), LK_OK);
     for (int i = 0; i < 10; i++) {
         jgrant grant;
-        sem_taker *t;
+        taker *t;
         uint64_t begin;
 
         assert_true(jpermits_try(java, 1, 60000, &grant));
         t = sem_queue_up(f, semaphore, 1, 1);
         begin = wait_now_ms();
         assert_true(jpermits_release(java, grant.ids[0]));
-        assert_status(sem_join(t), LK_OK);
+        assert_status(taker_join(t), LK_OK);
         if (wait_now_ms() - begin < quickest)
             quickest = wait_now_ms() - begin;
-        assert_status(sem_release(t), LK_OK);
+        assert_status(taker_release(t), LK_OK);
     }
     assert_in_range(quickest, 0, wait_scaled_ms(200));
     jpermits_free(java);
@@ -421,13 +421,13 @@ static void among_ours_a_lease_ends_in_time_in_a_mixed_fleet_too(void **state)
     const unsigned lease = wait_lease_ms();
     uint64_t begin = wait_now_ms();
     lk_hold *hold = sem_hold_for(sem_mixed(f, 1), 1, lease);
-    sem_taker *t = sem_take(f, sem_mixed(f, 1), 1, LK_FOREVER, NULL);
+    taker *t = sem_take(f, sem_mixed(f, 1), 1, LK_FOREVER, NULL);
 
-    assert_status(sem_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
     assert_in_range(wait_now_ms() - begin, lease - lease / 100 - 4,
                     wait_allowed_ms(lease + 1000 + wait_scaled_ms(500)));
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(sem_release(t), LK_OK);
+    assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 1);
 }
 
