@@ -8,40 +8,16 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/memory.h"
 
-enum { MOST = 1000, WAIT_MS = 5000 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return locking_setup(state);
-}
+enum { WAIT_MS = 5000 };
 
 static int teardown(void **state)
 {
-    fail_from(0);
+    (void)memory_lasts();
     return locking_teardown(state);
 }
 
@@ -99,12 +75,12 @@ static lk_status do_acquire_with_a_reason(stage *s)
 /* Queued behind another client's hold, which then ends. */
 static lk_status do_wait(stage *s)
 {
-    int at = atomic_exchange(&fail_at, 0);
+    int at = memory_lasts();
     lk_hold *other = locking_hold(s->rival);
     call c = {0};
     lk_status status;
 
-    fail_from(at);
+    memory_fails_at(at);
     status = lk_lock_acquire_async(s->lock, WAIT_MS, NULL, call_on_acquire, &c);
     assert_status(lk_hold_release(other), LK_OK);
     if (status != LK_OK)
@@ -180,14 +156,14 @@ static lk_status do_force(stage *s)
 /* A wait that is cancelled ends so, or for want of memory. */
 static lk_status do_cancel(stage *s)
 {
-    int at = atomic_exchange(&fail_at, 0);
+    int at = memory_lasts();
     lk_hold *other = locking_hold(s->rival);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     lk_cancel *cancel = NULL;
     call c = {0};
     lk_status status;
 
-    fail_from(at);
+    memory_fails_at(at);
     status = lk_cancel_new(&cancel, s->client);
     options.cancel = cancel;
     if (status == LK_OK)
@@ -213,15 +189,15 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = act(s);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(status));
         failures += status == LK_ENOMEM;
         locking_wait_integer(s->f, 0, "EXISTS %s", "m");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 2, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 2, MEMORY_MOST - 1);
     return failures;
 }
 
@@ -247,7 +223,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+            an_allocation_that_fails_is_told_or_made_up_for, locking_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests_name("async_memory", tests,

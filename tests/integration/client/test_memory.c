@@ -6,51 +6,18 @@
  * the builds with sanitizers and by valgrind.
  */
 
-#include <stdatomic.h>
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/memory.h"
 #include "support/wait.h"
 
-enum { MOST = 1000, SOON_MS = 5000 };
-
-static atomic_int calls;    /* since the last reset */
-static atomic_int fail_at;  /* 0: none */
-static atomic_bool goes_on; /* those after it fail as well */
-
-static bool fails(void)
-{
-    int call = atomic_fetch_add(&calls, 1) + 1;
-    int at = atomic_load(&fail_at);
-
-    return at != 0 && (call == at || (call > at && atomic_load(&goes_on)));
-}
-
-static void fail_from(int at, bool is_for_good)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&goes_on, is_for_good);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static void fail_no_more(void)
-{
-    atomic_store(&fail_at, 0);
-}
-
-static int setup(void **state)
-{
-    fail_no_more();
-    lk__mem_fail(fails);
-    return locking_setup(state);
-}
+enum { SOON_MS = 5000 };
 
 static int teardown(void **state)
 {
-    fail_no_more();
+    (void)memory_lasts();
     return locking_teardown(state);
 }
 
@@ -120,9 +87,9 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
     do {
         outcome done;
 
-        fail_from(++n, false);
+        memory_fails_at(++n);
         done = do_work(f, wait_scaled_ms(SOON_MS), &patient);
-        fail_no_more();
+        (void)memory_lasts();
         if (!is_one_of(done.open, allowed) || !is_one_of(done.new, allowed) ||
             !is_one_of(done.acquire, allowed) || done.release != LK_OK)
             fail_msg("%d: %s %s %s %s", n, lk_status_name(done.open),
@@ -130,8 +97,8 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
                      lk_status_name(done.release));
         failures += !is_clean(done);
         locking_wait_integer(f, 0, "EXISTS %s", "n");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
     assert_true(failures > 5);
 }
 
@@ -147,9 +114,9 @@ static void without_memory_every_call_ends_in_time(void **state)
         uint64_t begin = wait_now_ms();
         outcome done;
 
-        fail_from(++n, true);
+        memory_fails_from(++n);
         done = do_work(f, 0, &hasty);
-        fail_no_more();
+        (void)memory_lasts();
         assert_in_range(wait_now_ms() - begin, 0,
                         wait_allowed_ms(1800 + wait_scaled_ms(300)));
         if (!is_one_of(done.open, allowed) || !is_one_of(done.new, allowed) ||
@@ -161,8 +128,8 @@ static void without_memory_every_call_ends_in_time(void **state)
         if (done.acquire == LK_EINDOUBT || done.release != LK_OK)
             server_flush(f->server); /* it stays for its lease */
         locking_wait_integer(f, 0, "EXISTS %s", "n");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
 }
 
 /* Somebody else holds it for a moment: with a queue and an inbox. */
@@ -177,9 +144,9 @@ static void the_same_goes_for_a_wait_in_the_queue(void **state)
 
         assert_int_equal(server_integer(f->server, "HSET n other:1 1"), 1);
         assert_int_equal(server_integer(f->server, "PEXPIRE n 30"), 1);
-        fail_from(++n, false);
+        memory_fails_at(++n);
         done = do_work(f, wait_scaled_ms(SOON_MS), &patient);
-        fail_no_more();
+        (void)memory_lasts();
         if (!is_one_of(done.open, allowed) || !is_one_of(done.new, allowed) ||
             !is_one_of(done.acquire, allowed) || done.release != LK_OK)
             fail_msg("%d: %s %s %s %s", n, lk_status_name(done.open),
@@ -187,8 +154,8 @@ static void the_same_goes_for_a_wait_in_the_queue(void **state)
                      lk_status_name(done.release));
         locking_wait_integer(f, 0, "EXISTS %s", "n");
         locking_wait_queued(f, "n", 0);
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
 }
 
 static void assert_no_memory(lk_status status)
@@ -212,7 +179,7 @@ static void without_memory_a_call_says_so(void **state)
     bool locked;
 
     assert_status(lk_lock_acquire(NULL, 0, NULL, NULL), LK_EINVAL);
-    fail_from(1, true);
+    memory_fails_from(1);
     assert_no_memory(lk_lock_new(&no_lock, client, "m", NULL));
     assert_no_memory(lk_lock_info(lock, &no_info));
     assert_no_memory(lk_lock_is_locked(lock, &locked));
@@ -220,7 +187,7 @@ static void without_memory_a_call_says_so(void **state)
     assert_no_memory(lk_hold_extend(hold, 60000));
     assert_no_memory(lk_owner_new(&owner, client));
     assert_no_memory(lk_cancel_new(&cancel, client));
-    fail_no_more();
+    (void)memory_lasts();
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -235,14 +202,14 @@ static void an_answer_is_told_whole_or_not_at_all(void **state)
     lk_info *info = NULL;
     int n = 0;
 
-    while (status == LK_ENOMEM && n < MOST) {
+    while (status == LK_ENOMEM && n < MEMORY_MOST) {
         assert_null(info);
-        fail_from(++n, false);
+        memory_fails_at(++n);
         status = lk_lock_info(lock, &info);
-        fail_no_more();
+        (void)memory_lasts();
     }
     assert_status(status, LK_OK);
-    assert_in_range(n, 5, MOST - 1);
+    assert_in_range(n, 5, MEMORY_MOST - 1);
     assert_int_equal(info->holder_count, 1);
     lk_info_free(info);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -258,9 +225,9 @@ static void a_hold_outlives_a_shortage(void **state)
     lk_client *client = locking_open(f, &options);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
-    fail_from(1, true);
+    memory_fails_from(1);
     locking_pass_time(lease_ms / 2);
-    fail_no_more();
+    (void)memory_lasts();
     locking_pass_time(lease_ms);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_true(locking_exists(f, "n"));
@@ -269,7 +236,8 @@ static void a_hold_outlives_a_shortage(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(one_allocation_that_fails_is_told_or_made_up_for),
         TEST(without_memory_every_call_ends_in_time),

@@ -14,41 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/memory.h"
 #include "support/wait.h"
 
-enum { MOST = 2000, LIST_MS = 10000, NAMES = 4 };
+enum { LIST_MS = 10000, NAMES = 4 };
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return locking_setup(state);
-}
-
 static int teardown(void **state)
 {
-    fail_from(0);
+    (void)memory_lasts();
     return locking_teardown(state);
 }
 
@@ -149,14 +127,14 @@ static int fail_each(lk_client *client, lk_status (*act)(lk_client *client))
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = act(client);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(status));
         failures += status == LK_ENOMEM;
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 2, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 2, MEMORY_MOST - 1);
     return failures;
 }
 
@@ -290,7 +268,8 @@ static void a_callback_cannot_wait_for_a_look(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(an_allocation_that_fails_is_told_or_made_up_for),
         TEST(looks_under_way_end_with_the_client),

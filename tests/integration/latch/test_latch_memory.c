@@ -5,42 +5,16 @@
  * failing, for each n until there is none left to fail.
  */
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/check.h"
 #include "support/latching.h"
+#include "support/memory.h"
 #include "support/wait.h"
 
-enum { MOST = 1000, STEPS = 8 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    int call = atomic_fetch_add(&calls, 1) + 1;
-
-    return call == atomic_load(&fail_at);
-}
-
-static void fail_once(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_once(0);
-    lk__mem_fail(fails);
-    return latching_setup(state);
-}
+enum { STEPS = 8 };
 
 static int teardown(void **state)
 {
-    fail_once(0);
+    (void)memory_lasts();
     return latching_teardown(state);
 }
 
@@ -119,12 +93,12 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
     do {
         outcome done;
 
-        fail_once(++n);
+        memory_fails_at(++n);
         done = do_work(f);
         failures += !assert_steps(&done, n);
         server_flush(f->server);
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
     assert_true(failures > 5);
 }
 
@@ -132,7 +106,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            one_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+            one_allocation_that_fails_is_told_or_made_up_for, latching_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests(tests, latching_start_server,

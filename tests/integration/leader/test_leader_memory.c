@@ -6,42 +6,17 @@
  * the builds with sanitizers and by valgrind.
  */
 
-#include <stdatomic.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/leading.h"
+#include "support/memory.h"
 #include "support/wait.h"
-
-enum { MOST = 1000 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return leading_setup(state);
-}
 
 static int teardown(void **state)
 {
-    fail_from(0);
+    (void)memory_lasts();
     return leading_teardown(state);
 }
 
@@ -111,7 +86,7 @@ static lk_status do_lead_until_forced(stage *s)
     memset(&t, 0, sizeof(t));
     if (status == LK_OK)
         status = lk_leader_campaign(leader, 5000, NULL, &hold);
-    atomic_store(&fail_at, 0);
+    (void)memory_lasts();
     if (status == LK_OK) {
         force(s->client);
         tells_wait(&t, 1);
@@ -167,14 +142,14 @@ static int fail_each(stage *s, act *tries)
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = tries(s);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(status));
         failures += status == LK_ENOMEM;
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 2, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 2, MEMORY_MOST - 1);
     return failures;
 }
 
@@ -198,7 +173,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+            an_allocation_that_fails_is_told_or_made_up_for, leading_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests_name("leader_memory", tests,

@@ -8,41 +8,17 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/multilocking.h"
 #include "support/wait.h"
 
-enum { MOST = 1000, SOON_MS = 5000 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return multilocking_setup(state);
-}
+enum { SOON_MS = 5000 };
 
 static int teardown(void **state)
 {
-    fail_from(0);
-    lk__mem_fail(NULL);
+    (void)memory_lasts();
     return multilocking_teardown(state);
 }
 
@@ -87,15 +63,15 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = do_work(locks, 3);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s (%s)", n, lk_status_name(status), lk_last_error());
         failures += status != LK_OK;
         multi_assert_free(f, "abc");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
     assert_true(failures > 5);
 }
 
@@ -106,7 +82,7 @@ static lk_status do_lose(multilocking *f, lk_multilock *set)
     lk_status status =
         lk_multilock_acquire(set, wait_scaled_ms(SOON_MS), NULL, &hold);
 
-    atomic_store(&fail_at, 0);
+    (void)memory_lasts();
     if (status != LK_OK)
         return status;
     assert_int_equal(server_integer(f->base->server, "DEL b"), 1);
@@ -126,12 +102,12 @@ static void a_loss_is_told_or_nothing_was_held(void **state)
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = do_lose(f, set);
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s (%s)", n, lk_status_name(status), lk_last_error());
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
 }
 
 static void on_end(lk_status status, lk_hold *hold, void *data)
@@ -155,22 +131,23 @@ static void the_same_goes_for_a_wait_that_calls_back(void **state)
         assert_int_equal(server_integer(f->base->server, "HSET b other:1 1"),
                          1);
         assert_int_equal(server_integer(f->base->server, "PEXPIRE b 30"), 1);
-        fail_from(++n);
+        memory_fails_at(++n);
         begun = lk_multilock_acquire_async(set, wait_scaled_ms(SOON_MS), NULL,
                                            on_end, &c);
         if (begun == LK_OK)
             begun = call_wait(&c, NULL);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (begun != LK_OK && begun != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(begun));
         multi_assert_free(f, "abc");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
 }
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, multilocking_setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(one_allocation_that_fails_is_told_or_made_up_for),
         TEST(a_loss_is_told_or_nothing_was_held),

@@ -6,41 +6,17 @@
  * or crashes is seen by the builds with sanitizers and by valgrind.
  */
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/redlocking.h"
 #include "support/wait.h"
 
-enum { MOST = 1000, NODES = 3 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return redlocking_setup(state);
-}
+enum { NODES = 3 };
 
 static int teardown(void **state)
 {
-    fail_from(0);
+    (void)memory_lasts();
     return redlocking_teardown(state);
 }
 
@@ -114,15 +90,15 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = act(s);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(status));
         failures += status == LK_ENOMEM;
         redlocking_wait_planted(s->f, NODES, 0);
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 2, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 2, MEMORY_MOST - 1);
     return failures;
 }
 
@@ -145,7 +121,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+            an_allocation_that_fails_is_told_or_made_up_for, redlocking_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

@@ -8,40 +8,16 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/memory.h"
 
-enum { MOST = 1000, WAIT_MS = 5000 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return locking_setup(state);
-}
+enum { WAIT_MS = 5000 };
 
 static int teardown(void **state)
 {
-    fail_from(0);
+    (void)memory_lasts();
     return locking_teardown(state);
 }
 
@@ -107,7 +83,7 @@ static lk_status downgraded(stage *s, lk_status status, lk_hold *hold)
 {
     lk_hold *beside = NULL;
 
-    atomic_store(&fail_at, 0);
+    (void)memory_lasts();
     assert_status(lk_rwlock_acquire_read(s->other, 0, NULL, &beside),
                   status == LK_OK ? LK_OK : LK_EBUSY);
     if (beside != NULL)
@@ -192,15 +168,15 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
     do {
         lk_status status;
 
-        fail_from(++n);
+        memory_fails_at(++n);
         status = act(s);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s", n, lk_status_name(status));
         failures += status == LK_ENOMEM;
         locking_wait_integer(s->f, 0, "EXISTS %s", "m");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 2, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 2, MEMORY_MOST - 1);
     return failures;
 }
 
@@ -228,7 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+            an_allocation_that_fails_is_told_or_made_up_for, locking_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests_name("rwlock_memory", tests,

@@ -8,42 +8,16 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/siglocking.h"
 #include "support/wait.h"
 
-enum { MOST = 1000, STEPS = 8 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    int number = atomic_fetch_add(&calls, 1) + 1;
-
-    return number == atomic_load(&fail_at);
-}
-
-static void fail_once(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_once(0);
-    lk__mem_fail(fails);
-    return siglocking_setup(state);
-}
+enum { STEPS = 8 };
 
 static int teardown(void **state)
 {
-    fail_once(0);
+    (void)memory_lasts();
     return siglocking_teardown(state);
 }
 
@@ -122,13 +96,13 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
 
         freeReplyObject(
             server_command(f->base->server, "SET lock:theirs other"));
-        fail_once(++n);
+        memory_fails_at(++n);
         do_work(f, steps);
         failures += !assert_steps(steps, n);
         locking_wait_integer(f->base, 0, "EXISTS %s", "lock:n");
         server_flush(f->base->server);
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
     assert_true(failures > 5);
 }
 
@@ -136,7 +110,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            one_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+            one_allocation_that_fails_is_told_or_made_up_for, siglocking_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

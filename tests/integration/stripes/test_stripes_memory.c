@@ -8,41 +8,17 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/multilocking.h"
 #include "support/wait.h"
 
-enum { MOST = 1000, SOON_MS = 5000 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
-{
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static int setup(void **state)
-{
-    fail_from(0);
-    lk__mem_fail(fails);
-    return multilocking_setup(state);
-}
+enum { SOON_MS = 5000 };
 
 static int teardown(void **state)
 {
-    fail_from(0);
-    lk__mem_fail(NULL);
+    (void)memory_lasts();
     return multilocking_teardown(state);
 }
 
@@ -103,16 +79,16 @@ static void try_all(multilocking *f, work_function work)
         lk_status status;
 
         server_flush(f->base->server);
-        fail_from(++n);
+        memory_fails_at(++n);
         status = do_work(client, work);
-        atomic_store(&fail_at, 0);
+        (void)memory_lasts();
         if (status != LK_OK && status != LK_ENOMEM)
             fail_msg("%d: %s (%s)", n, lk_status_name(status), lk_last_error());
         failures += status != LK_OK;
         locking_wait_integer(f->base, 0, "EXISTS n:stripe:0 n:stripe:1 %s",
                              "n:stripe:2");
-    } while (atomic_load(&calls) >= n && n < MOST);
-    assert_in_range(n, 20, MOST - 1);
+    } while (memory_was_short(n));
+    assert_in_range(n, 20, MEMORY_MOST - 1);
     assert_true(failures > 5);
 }
 
@@ -133,7 +109,8 @@ static void and_so_does_one_of_a_single_key(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, multilocking_setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_blocking_call_tells_or_makes_up_for_it),
         TEST(a_call_with_a_callback_does_as_well),
