@@ -141,10 +141,10 @@ static void end_covered(board *b, unsigned number, lk_status status,
 static void
 end_all(board *b, lk_status status, const char *words, lk_flight_value *value)
 {
-    end_covered(b, UINT32_MAX, status, words, value);
+    end_covered(b, UINT_MAX, status, words, value);
 }
 
-/* Those who do not want to wait for another. */
+/* Those who do not want to wait for another, this client's own leader among them. */
 static void end_busy(board *b, unsigned number)
 {
     lk__place *place = b->place;
@@ -212,10 +212,17 @@ static void tell_left(const board *b, uint64_t claim)
 
 /* ---- leading ----------------------------------------------------------------- */
 
-/* The first wait ends with the duty to compute. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The first wait ends with the duty to compute. The claim is for the lease of the
+   one that was the first when it was asked for. */
 static void lead(board *b)
 {
     lk__wait *wait = b->place->first_wait;
+    uint64_t claimed_ms = b->lease_ms;
     lk__boarding *boarding;
 
     if (wait == NULL) {
@@ -225,9 +232,11 @@ static void lead(board *b)
     }
     boarding = wait->own;
     boarding->claim = b->claim;
+    b->lease_ms = boarding->lease_ms;
     b->leads = true;
-    alarm_in(b, b->lease_ms / 3);
+    alarm_in(b, least(claimed_ms, b->lease_ms) / 3);
     lk__wait_end(wait, LK_OK, NULL);
+    end_busy(b, UINT_MAX);
 }
 
 /* The answer to a renewal that came after the landing. If the server did them
@@ -415,6 +424,15 @@ static const lk__question *ask_join(const board *b)
                            &args);
 }
 
+/* While nobody leads here it is that of the one that would. */
+static void lease_choose(board *b)
+{
+    const lk__wait *first = b->place->first_wait;
+
+    if (!b->leads && first != NULL)
+        b->lease_ms = ((const lk__boarding *)first->own)->lease_ms;
+}
+
 static lk_status look_send(board *b)
 {
     look *l =
@@ -430,6 +448,7 @@ static lk_status look_send(board *b)
     l->ask.take = take;
     l->ask.cleanup = cleanup;
     l->ask.reads = true; /* sent again it changes nothing */
+    lease_choose(b);
     status = lk__ask_question(&l->ask, ask_join(b));
     if (status == LK_OK) {
         l->number = ++b->sent;
@@ -485,7 +504,16 @@ static void on_alarm(lk__alarm *alarm)
 
 /* ---- what the place tells ---------------------------------------------------- */
 
-/* A new wait is the last one; a lease is that of whoever looks first. */
+/* A new wait is the last one. Where this client leads there is nothing to look at:
+   what is known answers it, or it waits for the landing. Nobody walks over the
+   waits while one begins, so it may be ended here. */
+static void board_wait(board *b, lk__wait *wait)
+{
+    wait->mark = b->sent + 1;
+    if (b->leads && wait->try_only)
+        lk__wait_end(wait, LK_EBUSY, NULL);
+}
+
 static void tend(lk__place *place)
 {
     board *b = place->own;
@@ -496,12 +524,8 @@ static void tend(lk__place *place)
         b->trouble = LK_OK;
         return;
     }
-    if (last != NULL && last->mark == 0) {
-        const lk__boarding *boarding = last->own;
-
-        last->mark = b->sent + 1;
-        b->lease_ms = boarding->lease_ms;
-    }
+    if (last != NULL && last->mark == 0)
+        board_wait(b, last);
     drive(b);
 }
 

@@ -275,6 +275,81 @@ static void a_leader_keeps_its_claim_while_it_computes(void **state)
     assert_status(flyer_join(leader), LK_OK);
 }
 
+/* ---- how long a dead leader is waited for: as long as it said itself ---- */
+
+enum { LEASE_MS = 1500, OTHER_LEASE_MS = 600000 };
+
+static lk_flight *flight_with_lease(flights *f, lk_client *client, uint64_t ms)
+{
+    const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = ms};
+
+    return flights_of(f, client, &options);
+}
+
+static bool is_renewed(void *data)
+{
+    return server_integer(((flights *)data)->base->server,
+                          "PTTL latchkey:flight-claim:{f:k}") >
+           LEASE_MS - LEASE_MS / 5;
+}
+
+/* Looks at it for longer than until a renewal. */
+static void assert_lease_stays(flights *f)
+{
+    assert_true(wait_until(is_renewed, f, 10000));
+    for (int i = 0; i < 10; i++) {
+        assert_in_range(server_integer(f->base->server,
+                                       "PTTL latchkey:flight-claim:{f:k}"),
+                        1, LEASE_MS);
+        locking_pass_time(LEASE_MS / 3 / 5);
+    }
+}
+
+static bool has_begun(void *data)
+{
+    return ((engine *)data)->begun > 0;
+}
+
+static void callers_leave_the_leader_its_lease(void **state)
+{
+    flights *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
+    lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
+    flyer *leader = flights_lead(f, flight, &f->engine), *local;
+
+    local = flights_begin(f, other, &f->engine, LK_FOREVER, NULL);
+    locking_wait_waiting(client, 1);
+    assert_lease_stays(f);
+    f->engine.held = false;
+    assert_status(flyer_join(local), LK_OK);
+    assert_status(flyer_join(leader), LK_OK);
+}
+
+/* It waited for another client's leader, and others came behind it. */
+static void who_leads_next_has_its_own_lease(void **state)
+{
+    flights *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
+    lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
+    engine next = {.held = true};
+    flyer *first = flights_lead(f, flights_one(f), &f->engine);
+    flyer *follower = flights_follow(f, flight, &next), *behind;
+
+    behind = flights_begin(f, other, &next, LK_FOREVER, NULL);
+    locking_wait_waiting(client, 2);
+    assert_int_equal(server_integer(f->base->server,
+                                    "DEL latchkey:flight-claim:{f:k}"),
+                     1);
+    assert_true(wait_until(has_begun, &next, 10000));
+    assert_lease_stays(f);
+    next.held = f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_status(flyer_join(behind), LK_OK);
+    assert_status(flyer_join(first), LK_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +367,8 @@ int main(void)
         FLIGHTS_CASE(a_call_that_does_not_wait_computes_or_takes),
         FLIGHTS_CASE(a_leader_is_not_ended),
         FLIGHTS_CASE(a_leader_keeps_its_claim_while_it_computes),
+        FLIGHTS_CASE(callers_leave_the_leader_its_lease),
+        FLIGHTS_CASE(who_leads_next_has_its_own_lease),
     };
 
     return cmocka_run_group_tests_name("flight", tests, locking_start_server,

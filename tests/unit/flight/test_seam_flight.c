@@ -80,11 +80,21 @@ static void on_end(lk_status status, lk_flight_value *value, void *data)
     lk_flight_value_free(value);
 }
 
+static void begin_of(scene *s, lk_flight *flight, int64_t wait_ms)
+{
+    assert_status(lk_flight_do_async(flight, "k", wait_ms, NULL, start, on_end,
+                                     s),
+                  LK_OK);
+}
+
+static void begin_by(scene *s, int64_t wait_ms)
+{
+    begin_of(s, s->flight, wait_ms);
+}
+
 static void begin(scene *s)
 {
-    assert_status(lk_flight_do_async(s->flight, "k", LK_FOREVER, NULL, start,
-                                     on_end, s),
-                  LK_OK);
+    begin_by(s, LK_FOREVER);
 }
 
 /* Lets things happen until so many looks have arrived; when the last one did,
@@ -285,6 +295,89 @@ static void a_landing_is_owed_no_longer_than_its_lease(void **state)
     assert_lands(s, "own");
 }
 
+/* ---- a leader's lease ---- */
+
+enum { BRIEF_MS = 300, TRIP_MS = 20 };
+
+/* The claim that the one before it asked for becomes one of its own in time. */
+static void who_leads_in_anothers_place_has_its_own_lease(void **state)
+{
+    scene *s = *state;
+    const lk_flight_options brief = {LK_FLIGHT_OPTIONS_INIT,
+                                     .lease_ms = BRIEF_MS};
+    lk_flight *other = NULL;
+    uint64_t led, renewed;
+
+    s->keeps = true;
+    assert_status(lk_flight_new(&other, s->p->client, "f", &brief), LK_OK);
+    played_ways(s->p, 1, TRIP_MS);
+    begin_of(s, other, TRIP_MS / 2);
+    begin(s);
+    led = look_ms(s->p, 1) + TRIP_MS;
+    played_ways(s->p, 1, 1);
+    renewed = look_ms(s->p, 2);
+    assert_int_equal(s->ended, 1);
+    assert_status(s->status, LK_ETIMEDOUT);
+    assert_non_null(s->ticket);
+    assert_in_range(renewed - led, BRIEF_MS / 3 - 1, BRIEF_MS / 3 + 3);
+    assert_in_range(look_ms(s->p, 3) - renewed, LEASE_MS / 3 - 1,
+                    LEASE_MS / 3 + 3);
+    played_run_ms(s->p, 5);
+    land(s);
+    played_run_ms(s->p, 5);
+    lk_flight_free(other);
+}
+
+/* ---- calls that do not wait, beside this client's own leader ---- */
+
+static void assert_is_busy(scene *s)
+{
+    assert_int_equal(s->ended, 1);
+    assert_status(s->status, LK_EBUSY);
+    assert_int_equal(s->begun, 1);
+    land(s);
+    played_run_ms(s->p, 5);
+    assert_int_equal(s->ended, 2);
+    assert_status(s->status, LK_OK);
+}
+
+/* The server need not be asked. */
+static void a_try_beside_the_own_leader_is_busy_at_once(void **state)
+{
+    scene *s = *state;
+
+    lead(s);
+    begin_by(s, 0);
+    played_run_ms(s->p, 0);
+    assert_int_equal(s->p->counts[PLAYED_JOIN], 1);
+    assert_is_busy(s);
+}
+
+/* It was there before that led, behind the look or before it. */
+static void a_try_that_the_own_leader_overtook_is_busy_at_once(void **state)
+{
+    scene *s = *state;
+
+    s->keeps = true;
+    begin(s);
+    begin_by(s, 0);
+    played_run_ms(s->p, 3);
+    assert_non_null(s->ticket);
+    assert_is_busy(s);
+}
+
+static void a_try_that_comes_first_leads(void **state)
+{
+    scene *s = *state;
+
+    s->keeps = true;
+    begin_by(s, 0);
+    begin_by(s, 0);
+    played_run_ms(s->p, 3);
+    assert_non_null(s->ticket);
+    assert_is_busy(s);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -298,6 +391,10 @@ int main(void)
         TEST(a_landing_under_way_is_waited_for),
         TEST(a_landing_that_was_not_sent_is_sent_before_the_end),
         TEST(a_landing_is_owed_no_longer_than_its_lease),
+        TEST(who_leads_in_anothers_place_has_its_own_lease),
+        TEST(a_try_beside_the_own_leader_is_busy_at_once),
+        TEST(a_try_that_the_own_leader_overtook_is_busy_at_once),
+        TEST(a_try_that_comes_first_leads),
     };
 #undef TEST
 
