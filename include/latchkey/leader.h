@@ -82,9 +82,11 @@ LK_API void lk_leader_free(lk_leader *leader);
  * @param wait_ms   0 tries once, and is refused while anybody leads or waits;
  *                  LK_FOREVER waits without limit
  * @param options   NULL: all defaults. A lease_ms here is a term that is not
- *                  renewed; a reason is published in place of the value
+ *                  renewed; a third of it is the notice, unless the handle has a
+ *                  .notice_ms. A reason is published in place of the value
  * @param ret_hold  untouched unless LK_OK
- * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
+ * @return LK_OK; LK_EINVAL: also a lease_ms that is not longer than the handle's
+ *         .notice_ms; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
  *         LK_ECLOSED; LK_EOFFLINE; LK_EINDOUBT; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status

@@ -40,17 +40,28 @@ static lk_status options_check(const lk_leader_options *options)
     return LK_OK;
 }
 
+/* Of a term with this lease; 0: with the handle's own. */
+static uint64_t notice_of(const lk_leader *leader, uint64_t lease_ms)
+{
+    if (lease_ms == 0)
+        lease_ms = leader->lease_ms;
+    return leader->notice_ms != 0 ? leader->notice_ms : lease_ms / 3;
+}
+
+static lk_status notice_refuse(void)
+{
+    return lk__fail(LK_EINVAL, "the notice has to be shorter than the lease");
+}
+
 /* Of a handle that is new. */
 static lk_status fill(lk_leader *leader, const lk_leader_options *options)
 {
     const lk__place *place = leader->seat.place;
 
     leader->lease_ms = lease_of(options, place->client);
-    leader->notice_ms =
-        options->notice_ms != 0 ? options->notice_ms : leader->lease_ms / 3;
-    if (leader->notice_ms >= leader->lease_ms)
-        return lk__fail(LK_EINVAL,
-                        "the notice has to be shorter than the lease");
+    leader->notice_ms = options->notice_ms;
+    if (notice_of(leader, 0) >= leader->lease_ms)
+        return notice_refuse();
     leader->lost = options->lost;
     leader->lost_data = options->lost_data;
     leader->value = lk__strdup(options->value != NULL ? options->value : "");
@@ -169,6 +180,9 @@ static lk_status wish_make(lk__wish *wish, lk_acquire_options *copy,
     lk_status status =
         lk__acquire_options_take(leader->seat.place, options, copy);
 
+    if (status == LK_OK && copy->lease_ms != 0 &&
+        notice_of(leader, copy->lease_ms) >= copy->lease_ms)
+        status = notice_refuse();
     if (copy->reason == NULL)
         copy->reason = leader->value;
     *wish = (lk__wish){.place = leader->seat.place,
@@ -181,14 +195,14 @@ static lk_status wish_make(lk__wish *wish, lk_acquire_options *copy,
 
 /* Nobody has seen the hold yet. The callback may be called at once, and release
    it. Out of memory: a leader that could not be told of its end is none. */
-static lk_status elected(lk_leader *leader, lk_hold *hold)
+static lk_status elected(lk_leader *leader, lk_hold *hold, uint64_t notice_ms)
 {
     uint64_t fence = lk_hold_fence(hold);
     lk_status status = LK_OK;
 
     if (leader->lost != NULL)
-        status = lk_hold_on_lost(hold, leader->notice_ms, leader->lost,
-                                 leader->lost_data);
+        status =
+            lk_hold_on_lost(hold, notice_ms, leader->lost, leader->lost_data);
     if (status == LK_ENOMEM)
         (void)lk_hold_release(hold);
     else if (status == LK_OK)
@@ -211,7 +225,7 @@ lk_status lk_leader_campaign(lk_leader *leader, int64_t wait_ms,
     lk__leader_ref(leader);
     status = lk__wait_acquire(&wish, ret_hold);
     if (status == LK_OK)
-        status = elected(leader, *ret_hold);
+        status = elected(leader, *ret_hold, notice_of(leader, copy.lease_ms));
     if (status != LK_OK)
         *ret_hold = NULL;
     lk__leader_unref(leader);
@@ -224,6 +238,7 @@ struct errand {
     lk_acquire_cb cb;
     lk_done_cb done; /* may be NULL: nobody wants to know */
     void *data;
+    uint64_t notice_ms; /* of a campaign */
 };
 
 static struct errand *errand_new(lk_leader *leader, void *data)
@@ -248,7 +263,7 @@ static void on_elected(lk_status status, lk_hold *hold, void *data)
     struct errand *errand = data;
 
     if (status == LK_OK)
-        status = elected(errand->leader, hold);
+        status = elected(errand->leader, hold, errand->notice_ms);
     errand->cb(status, status == LK_OK ? hold : NULL, errand->data);
     errand_free(errand);
 }
@@ -272,6 +287,7 @@ lk_status lk_leader_campaign_async(lk_leader *leader, int64_t wait_ms,
     if (errand == NULL)
         return LK_ENOMEM;
     errand->cb = cb;
+    errand->notice_ms = notice_of(leader, copy.lease_ms);
     status = lk__wait_acquire_async(&wish, on_elected, errand);
     if (status != LK_OK)
         errand_free(errand);

@@ -13,11 +13,11 @@
  * lock's, those who observe in one of a kind that holds nothing.
  */
 struct lk_leader {
-    lk__handle seat;   /* the fair lock: campaigns, and who leads */
-    lk__handle *watch; /* on the observers' place */
-    atomic_uint refs;  /* the user's, and one for each call and watch */
-    uint64_t lease_ms; /* renewed */
-    uint64_t notice_ms;
+    lk__handle seat;    /* the fair lock: campaigns, and who leads */
+    lk__handle *watch;  /* on the observers' place */
+    atomic_uint refs;   /* the user's, and one for each call and watch */
+    uint64_t lease_ms;  /* renewed */
+    uint64_t notice_ms; /* 0: a third of each term's lease */
     char *value;
     lk_lost_cb lost;
     void *lost_data;

@@ -6,17 +6,17 @@
  *
  *   ASKING   a question or a wait is under way, and ends in on_news()
  *   DUE      the post is due, or runs: it tells, or asks again
- *   PAUSED   after a failure, until the alarm
+ *   PAUSED   after a failure, until its nap is over
  *   ENDED    nothing comes any more
  *
  * This chain has a reference of its own until it has ended. Whoever ends it
  * sets ENDED inside the monitor and lets go of that reference outside.
  */
 
-#include "base/alarm.h"
 #include "base/container.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "claims/nap.h"
 #include "leader/leader.h"
 
 enum { PAUSE_MS = 1000 };
@@ -41,7 +41,7 @@ struct lk_leader_watch {
     lk_status status;
     lk_info *info;
     lk__post post;
-    lk__alarm alarm;
+    lk__nap nap;
 };
 
 static void watch_unref(lk_leader_watch *watch)
@@ -115,7 +115,8 @@ static void tell(lk_leader_watch *watch)
     lk_info_free(info);
 }
 
-/* Decides what comes after a callback. */
+/* Decides what comes after a callback. Nothing rests where the client is shut down:
+   that is to be told. */
 static void advance(lk_leader_watch *watch)
 {
     enum stage next = PAUSED;
@@ -123,11 +124,10 @@ static void advance(lk_leader_watch *watch)
     lk__client_lock(watch->client);
     if (watch->stopped || watch->told == LK_ECLOSED)
         next = ENDED;
-    else if (watch->told == LK_OK)
+    else if (watch->told == LK_OK || watch->client->state != LK__CLIENT_OPEN)
         next = ASKING;
     else
-        lk__alarm_set(&watch->client->alarms, &watch->alarm,
-                      lk__client_now(watch->client) + PAUSE_MS * MS);
+        lk__nap_take(&watch->nap, PAUSE_MS * MS);
     watch->at = next;
     lk__client_leave(watch->client);
     if (next == ASKING)
@@ -158,9 +158,9 @@ static void on_post(lk__post *post)
     }
 }
 
-static void on_alarm(lk__alarm *alarm)
+static void on_rested(lk__nap *nap)
 {
-    due(LK__CONTAINER_OF(alarm, lk_leader_watch, alarm));
+    due(LK__CONTAINER_OF(nap, lk_leader_watch, nap));
 }
 
 /* ---- the calls ------------------------------------------------------------------- */
@@ -184,7 +184,8 @@ lk_status lk_leader_watch_new(lk_leader_watch **ret_watch, lk_leader *leader,
     watch->cb = cb;
     watch->data = data;
     watch->post.run = on_post;
-    watch->alarm.fire = on_alarm;
+    watch->nap.client = watch->client;
+    watch->nap.over = on_rested;
     status = lk_cancel_new(&watch->cancel, watch->client);
     if (status == LK_OK)
         status = lk_leader_get_async(leader, on_news, watch);
@@ -210,7 +211,7 @@ void lk_leader_watch_free(lk_leader_watch *watch)
     lk__client_unpost(client, &watch->post);
     ends = watch->at == PAUSED ||
            (watch->at == DUE && !lk__client_runs(client, &watch->post));
-    lk__alarm_clear(&client->alarms, &watch->alarm);
+    lk__nap_stop(&watch->nap);
     if (ends)
         watch->at = ENDED;
     lk__client_leave(client);

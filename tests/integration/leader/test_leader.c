@@ -99,6 +99,7 @@ static void a_fixed_lease_is_a_term_that_ends(void **state)
 
     assert_status(lk_leader_campaign(leader, 0, &term, &hold), LK_OK);
     tells_wait(&t, 2);
+    assert_in_range(t.told[0].remaining_ms, 0, 300 / 3); /* not of 30 s */
     assert_status(t.told[1].status, LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
     assert_status(lk_leader_resign(leader, hold), LK_ELOST);

@@ -102,6 +102,32 @@ static void what_makes_no_sense_is_refused_with_words(void **state)
     assert_true(lk_leader_term(NULL) == 0);
 }
 
+static void ignore_hold(lk_status status, lk_hold *hold, void *data)
+{
+    (void)status;
+    (void)hold;
+    (void)data;
+}
+
+/* A term of its own length has a notice that fits, or none can be given. */
+static void a_term_that_is_shorter_than_its_notice_is_refused(void **state)
+{
+    leading *f = *state;
+    const lk_leader_options options = {LK_LEADER_OPTIONS_INIT,
+                                       .notice_ms = 5000};
+    const lk_acquire_options term = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5000};
+    const lk_acquire_options more = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5001};
+    lk_leader *leader = leading_new(f, &options);
+    lk_hold *hold = NULL;
+
+    assert_status(lk_leader_campaign(leader, 0, &term, &hold), LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "notice"));
+    assert_status(lk_leader_campaign_async(leader, 0, &term, ignore_hold, NULL),
+                  LK_EINVAL);
+    assert_status(lk_leader_campaign(leader, 0, &more, &hold), LK_OK);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+}
+
 static void a_name_that_is_something_else_is_refused(void **state)
 {
     leading *f = *state;
@@ -169,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LEADER_TEST(a_child_of_fork_does_not_lead),
         LEADER_TEST(what_makes_no_sense_is_refused_with_words),
+        LEADER_TEST(a_term_that_is_shorter_than_its_notice_is_refused),
         LEADER_TEST(a_name_that_is_something_else_is_refused),
         LEADER_TEST(a_blocking_call_in_a_callback_is_refused),
     };

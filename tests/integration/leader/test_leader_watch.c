@@ -204,6 +204,67 @@ static void so_it_is_where_something_else_failed_before(void **state)
     lk_leader_watch_free(watch);
 }
 
+/* It does not pause any more: nobody may dispatch a second later. */
+static void its_pause_ends_with_its_client(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    lk_client *client = locking_open(f->base, &options);
+    lk_leader_watch *watch = NULL;
+
+    memset(&t, 0, sizeof(t));
+    free(server_string(f->base->server, "SET n text"));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    while (atomic_load(&t.count) == 0)
+        assert_status(lk_client_dispatch(client), LK_OK);
+    assert_status(t.told[0].status, LK_ETYPE);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_dispatch(client), LK_OK);
+    assert_int_equal(atomic_load(&t.count), 2);
+    assert_status(t.told[1].status, LK_ECLOSED);
+    lk_leader_watch_free(watch);
+}
+
+struct closer {
+    tells tells;
+    lk_client *client;
+};
+
+static void close_and_tell(lk_status status, const lk_party *leader, void *data)
+{
+    struct closer *closer = data;
+
+    if (status != LK_ECLOSED)
+        (void)lk_client_shutdown(closer->client, 0);
+    tells_change(status, leader, &closer->tells);
+}
+
+/* Nor does one begin that is told of a failure while its client ends. */
+static void no_pause_begins_in_a_client_that_ends(void **state)
+{
+    leading *f = *state;
+    static struct closer closer;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    lk_leader_watch *watch = NULL;
+
+    memset(&closer, 0, sizeof(closer));
+    closer.client = locking_open(f->base, &options);
+    free(server_string(f->base->server, "SET n text"));
+    assert_status(lk_leader_watch_new(&watch,
+                                      leading_in(f, closer.client, NULL),
+                                      close_and_tell, &closer),
+                  LK_OK);
+    while (atomic_load(&closer.tells.count) == 0)
+        assert_status(lk_client_dispatch(closer.client), LK_OK);
+    assert_status(lk_client_dispatch(closer.client), LK_OK);
+    assert_int_equal(atomic_load(&closer.tells.count), 2);
+    assert_status(closer.tells.told[1].status, LK_ECLOSED);
+    lk_leader_watch_free(watch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +274,8 @@ int main(void)
         LEADER_TEST(a_watch_may_be_ended_at_any_time),
         LEADER_TEST(the_last_that_a_watch_tells_is_that_its_client_is_closed),
         LEADER_TEST(so_it_is_where_something_else_failed_before),
+        LEADER_TEST(its_pause_ends_with_its_client),
+        LEADER_TEST(no_pause_begins_in_a_client_that_ends),
     };
 
     return cmocka_run_group_tests_name("leader_watch", tests,
