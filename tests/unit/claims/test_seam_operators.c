@@ -108,6 +108,21 @@ static void a_hold_that_may_go_on_is_looked_at(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* Whether it was ended is not known, and nobody told of it: the server is asked as
+   soon as it can be. */
+static void a_hold_whose_end_is_in_doubt_is_looked_at(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = take(p);
+
+    p->answers[PLAYED_FORCE] = played_silence;
+    p->answers[PLAYED_RENEW] = "*2\r\n:1\r\n*2\r\n:1\r\n:4\r\n";
+    assert_status(lk_lock_force_release(p->lock), LK_EINDOUBT);
+    played_run_ms(p, 10);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
 static void a_hold_that_its_client_revokes_is_lost_within_a_trip(void **state)
 {
     played *p = *state;
@@ -130,6 +145,7 @@ int main(void)
         TEST(a_hold_is_lost_that_is_forced_as_a_fair_locks),
         TEST(a_hold_that_came_behind_that_stays),
         TEST(a_hold_that_may_go_on_is_looked_at),
+        TEST(a_hold_whose_end_is_in_doubt_is_looked_at),
         TEST(a_hold_that_its_client_revokes_is_lost_within_a_trip),
     };
 #undef TEST
