@@ -2,7 +2,7 @@
 
 /*
  * A cluster: what its masters have to do for a pair of acquire and release, for very
- * many holds, and for a client that is there. Three scenes:
+ * many holds, for a client that is there, and for a look at all names. Four scenes:
  *
  *   pairs    1, 2 and 3 masters; two processes with 256 loops each that acquire and
  *            release names of their own, spread over all slots
@@ -10,8 +10,10 @@
  *            watchdog renews
  *   clients  3 masters; 200 clients that are there, and then with a hold and a wait
  *            each, for twenty seconds
+ *   walk     3 masters with 100,000 names; what a PING of another client takes while
+ *            all of them are listed, and while not; a minute and a half
  *
- * cluster_bench [pairs|holds|clients] [--holds N] [--watchdog MS]
+ * cluster_bench [pairs|holds|clients|walk] [--holds N] [--watchdog MS]
  *
  * Where processors are fewer than servers and clients, the wall clock says little:
  * what counts is the work of each master for one pair.
@@ -27,9 +29,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cluster_ring.h"
+#include "cluster_walk.h"
 #include "measure.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -41,6 +45,8 @@ enum {
     HOLDS = 1000000,
     UNDER_WAY = 4096,
     CLIENTS = 200,
+    NAMES = 100000, /* that are listed */
+    NAMES_MS = 3600000,
     WATCHDOG_MS = 180000, /* of the holds: a third of that between renewals */
     WAIT_MS = 60000,
     PATIENCE_S = 900,
@@ -231,8 +237,11 @@ static void on_kept(lk_status status, lk_hold *hold, void *data)
     (void)atomic_fetch_add(&common->held, 1);
 }
 
-static void keep(lk_client *client, unsigned holds)
+/* lease_ms 0: they are renewed. */
+static void keep(lk_client *client, unsigned holds, uint64_t lease_ms)
 {
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = lease_ms};
     uint64_t until = now_ns() + PATIENCE_S * SECOND;
     unsigned asked = 0;
 
@@ -241,7 +250,8 @@ static void keep(lk_client *client, unsigned holds)
                asked - atomic_load(&common->held) < UNDER_WAY) {
             lk_lock *lock = lock_new(client, "kept", asked++);
 
-            must(lk_lock_acquire_async(lock, LK_FOREVER, NULL, on_kept, NULL),
+            must(lk_lock_acquire_async(lock, LK_FOREVER, &options, on_kept,
+                                       NULL),
                  "acquire");
             lk_lock_free(lock);
         }
@@ -319,7 +329,7 @@ static void holds(const plan *p)
     memory = own_memory();
     began = now_ns();
     busy = own_busy_ns();
-    keep(client, count);
+    keep(client, count, 0);
     printf("%u holds of one client in %.1f s, %.1f us of its processor and "
            "%.0f bytes of its memory each\n",
            count, (double)(now_ns() - began) / 1e9,
@@ -411,6 +421,41 @@ static void clients(const plan *p)
     ring_stop();
 }
 
+/* ---- a look at all names ---------------------------------------------------------------- */
+
+/* They stay when whoever took them has gone. */
+_Noreturn static void names_take(unsigned count)
+{
+    keep(client_open(0), count, NAMES_MS);
+    _exit(0);
+}
+
+static void names_make(unsigned count)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        names_take(count);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        errx(1, "the names could not be taken");
+}
+
+static void walk(const plan *p)
+{
+    const unsigned count = is_quick() ? NAMES / QUICK : NAMES;
+
+    (void)p;
+    ring_start(MASTERS);
+    atomic_store(&common->held, 0);
+    names_make(count);
+    wait_for_quiet();
+    walk_show(MASTERS, count);
+    ring_stop();
+}
+
 /* ---- the whole ------------------------------------------------------------------------ */
 
 static void play(void *data)
@@ -425,7 +470,8 @@ int main(int argc, char **argv)
 {
     static const scene scenes[] = {{"pairs", pairs},
                                    {"holds", holds},
-                                   {"clients", clients}};
+                                   {"clients", clients},
+                                   {"walk", walk}};
     plan p = {.holds = is_quick() ? HOLDS / QUICK / QUICK : HOLDS,
               .watchdog_ms = is_quick() ? WATCHDOG_MS / QUICK : WATCHDOG_MS};
 

@@ -206,6 +206,11 @@ const char *ring_url(void)
     return url;
 }
 
+redisContext *ring_connect(unsigned master)
+{
+    return node_connect(&nodes[master]);
+}
+
 /* ---- what they say ----------------------------------------------------------------- */
 
 /* The number behind a word in a line that begins so; 0: there is none. */

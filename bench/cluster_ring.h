@@ -20,6 +20,9 @@ void ring_stop(void);
 /* "redis+cluster://..." of all masters. */
 const char *ring_url(void);
 
+/* A connection to a master, the caller's. */
+redisContext *ring_connect(unsigned master);
+
 /* What a master has done and has, of INFO. Memory in bytes. */
 typedef struct ring_look {
     uint64_t at;

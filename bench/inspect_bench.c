@@ -22,6 +22,7 @@
 #include <hiredis/hiredis.h>
 
 #include "measure.h"
+#include "pings.h"
 #include "server.h"
 
 enum {
@@ -32,11 +33,8 @@ enum {
     WHO = 2000,
     LIST_WAIT_MS = 30000,
     LEASE_MS = 3600000,
-    PING_EVERY_NS = 500000,
     SETTLE_NS = 50000000
 };
-
-#define TURN_NS UINT64_C(1000000000)
 
 /* ---- 100,000 names -------------------------------------------------------------- */
 
@@ -178,64 +176,18 @@ static pid_t looker_start(void)
 
 /* ---- what another client notices ------------------------------------------------------ */
 
-/* The PINGs of all turns of one sort, one turn behind the other. */
-struct pings {
-    double *us;
-    size_t count;
-    size_t ends[TURNS]; /* of each turn */
-};
-
-static void ping_turn(struct pings *pings, redisContext *redis, unsigned turn)
-{
-    uint64_t until = now_ns() + TURN_NS;
-    size_t most = pings->count + TURN_NS / PING_EVERY_NS;
-
-    while (now_ns() < until && pings->count < most) {
-        uint64_t begin = now_ns();
-
-        server_do(redis, "PING");
-        pings->us[pings->count++] = (double)(now_ns() - begin) / 1e3;
-        sleep_ns(PING_EVERY_NS);
-    }
-    pings->ends[turn] = pings->count;
-}
-
-/* Keeps those of the quieter half: the turns in which others worked least. */
-static void pings_settle(struct pings *pings, const double *noise, double limit,
-                         unsigned turns)
-{
-    size_t kept = 0;
-
-    for (unsigned i = 0; i < turns; i++) {
-        size_t begin = i == 0 ? 0 : pings->ends[i - 1];
-
-        for (size_t at = begin; noise[i] <= limit && at < pings->ends[i]; at++)
-            pings->us[kept++] = pings->us[at];
-    }
-    pings->count = kept;
-}
-
-static void pings_show(const char *word, struct pings *pings)
-{
-    printf("PING %s: %zu, median %.3f ms, p99 %.3f, p99.9 %.3f, worst %.3f\n",
-           word, pings->count, quantile(pings->us, pings->count, 0.5) / 1e3,
-           quantile(pings->us, pings->count, 0.99) / 1e3,
-           quantile(pings->us, pings->count, 0.999) / 1e3,
-           quantile(pings->us, pings->count, 1) / 1e3);
-}
-
 /* One turn without lists, one with; returns how many processors others used. */
-static double turns_take(struct pings *alone, struct pings *beside,
-                         redisContext *redis, unsigned turn)
+static double
+turns_take(pings *alone, pings *beside, redisContext *redis, unsigned turn)
 {
     uint64_t begin = now_ns(), machine = machine_busy_ns();
     uint64_t own = own_busy_ns(), server = server_busy_ns(redis);
     pid_t looker;
 
-    ping_turn(alone, redis, turn);
+    pings_turn(alone, &redis, 1, turn);
     looker = looker_start();
     sleep_ns(SETTLE_NS);
-    ping_turn(beside, redis, turn);
+    pings_turn(beside, &redis, 1, turn);
     child_kill(looker);
     return foreign_part(machine_busy_ns() - machine, own_busy_ns() - own,
                         server_busy_ns(redis) - server, now_ns() - begin);
@@ -243,9 +195,7 @@ static double turns_take(struct pings *alone, struct pings *beside,
 
 static void notice_show(void)
 {
-    size_t room = TURNS * (TURN_NS / PING_EVERY_NS + 1);
-    struct pings alone = {memory_new(room, sizeof(double)), 0, {0}};
-    struct pings beside = {memory_new(room, sizeof(double)), 0, {0}};
+    pings alone = pings_new(TURNS), beside = pings_new(TURNS);
     redisContext *redis = server_connect();
     unsigned turns = is_quick() ? TURNS / 10 : TURNS;
     double noise[TURNS], sorted[TURNS], limit, cost;
@@ -261,12 +211,11 @@ static void notice_show(void)
            turns, limit);
     pings_show("alone", &alone);
     pings_show("beside lists without a pause", &beside);
-    cost = quantile(beside.us, beside.count, 0.999) -
-           quantile(alone.us, alone.count, 0.999);
-    printf("p99.9 above its control: %.3f ms\n", cost / 1e3);
+    cost = pings_at(&beside, 0.999) - pings_at(&alone, 0.999);
+    printf("p99.9 above its control: %.3f ms\n", cost);
     redisFree(redis);
-    free(alone.us);
-    free(beside.us);
+    pings_free(&alone);
+    pings_free(&beside);
 }
 
 int main(void)
