@@ -39,7 +39,7 @@ static void forget_epoch(const course *c, unsigned name)
 static void forget_epochs(const course *c)
 {
     for (unsigned name = 0; name < PLAY_NAMES; name++) {
-        if (play_has_epochs(name))
+        if (play_has_epochs(name) || play_guards_away(name))
             forget_epoch(c, name);
     }
 }
@@ -203,6 +203,11 @@ static void report(const course *c, const verdicts *found)
     printf("writes under a fence: %" PRIu64 " accepted, %" PRIu64
            " refused, %" PRIu64 " unknown\n",
            writes[HISTORY_OK], writes[HISTORY_FAIL], writes[HISTORY_UNKNOWN]);
+    if (c->crew.ring != NULL)
+        printf("of them into cells of other slots: %" PRIu64
+               " accepted, %" PRIu64 " refused by the fence\n",
+               atomic_load(&c->crew.shared->away_made),
+               atomic_load(&c->crew.shared->away_refused));
     printf("%" PRIu64 " overlaps, the longest of %" PRIu64 " ms; %" PRIu64
            " fences behind others; %" PRIu64 " other violations\n",
            found->exclusion.violations, found->exclusion.together_ns / MS,

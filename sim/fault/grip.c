@@ -63,20 +63,44 @@ static lk_status write_number(const grip *g)
     return before <= g->fence ? LK_OK : LK_ESTALE;
 }
 
-/* What the name guards takes nothing from whoever is late. */
-static void write_guarded(const grip *g)
+static void away_count(const grip *g, lk_status status)
+{
+    play_shared *shared = g->hand->worker->shared;
+
+    if (!g->hand->worker->has_away[g->name])
+        return;
+    if (status == LK_OK)
+        (void)atomic_fetch_add(&shared->away_made, 1);
+    else if (status == LK_ESTALE)
+        (void)atomic_fetch_add(&shared->away_refused, 1);
+}
+
+static history_event write_begin(const grip *g)
 {
     history_event event = hand_begin(g->hand, g->name, HISTORY_WRITE);
+    const worker *w = g->hand->worker;
+
+    event.fence = g->fence;
+    if (w->has_away[g->name]) {
+        play_epoch_text(g->name, atomic_load(&w->shared->epoch), event.name);
+        event.key = history_key(event.name, 0);
+    }
+    return event;
+}
+
+void grip_write(const grip *g)
+{
+    history_event event = write_begin(g);
     lk_cell *cell = g->hand->worker->cells[g->name];
     lk_status status;
 
-    event.fence = g->fence;
     hand_put(g->hand->worker, &event);
     if (cell == NULL)
         status = write_number(g);
     else
         status =
             lk_cell_write_guarded(cell, g->hold, LK_CELL_ANY, "x", 1, NULL);
+    away_count(g, status);
     hand_ended(g->hand, event, hand_phase_of(status), status);
 }
 
@@ -284,7 +308,7 @@ static void enter(hand *h, const grip *outer)
         return;
     hand_work(h, 3000);
     if (check(&inner) && is_fenced(&inner))
-        write_guarded(&inner);
+        grip_write(&inner);
     grip_release(&inner);
 }
 
@@ -294,7 +318,7 @@ static void stay(hand *h, const grip *g)
     for (uint64_t steps = play_draw(&h->random, STAY_STEPS);
          steps > 0 && check(g); steps--) {
         if (steps % 16 == 0 && is_fenced(g))
-            write_guarded(g);
+            grip_write(g);
         hand_work(h, 20000);
     }
 }
@@ -305,7 +329,7 @@ void grip_use(hand *h, grip *g)
         stay(h, g);
     for (uint64_t steps = play_draw(&h->random, 6); steps > 0; steps--) {
         if (check(g) && is_fenced(g))
-            write_guarded(g);
+            grip_write(g);
         hand_work(h, play_draw(&h->random, 20) == 0 ? 300000 : 3000);
         switch (play_draw(&h->random, 12)) {
         case 0:
@@ -323,5 +347,6 @@ void grip_use(hand *h, grip *g)
         }
     }
     (void)check(g);
-    grip_release(g);
+    if (!late_release(h, g))
+        grip_release(g);
 }

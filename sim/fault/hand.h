@@ -22,10 +22,13 @@ typedef struct worker {
     void *handles[PLAY_NAMES];
     lk_lock *members[PLAY_MEMBERS]; /* of the multilock */
     /* Of sentinels or of a cluster: a hold may end before its lease does. */
-    bool has_failovers;
+    bool has_failovers, is_cluster;
     uint64_t watchdog_ms;
-    lk_cell *cells[PLAY_NAMES]; /* that locks guard there; NULL: the number that
-                                   all share */
+    lk_cell *cells[PLAY_NAMES]; /* that locks guard there, in their slot or in
+                                   another one; NULL: the number that all share */
+    bool has_away[PLAY_NAMES];  /* the cell is in another one */
+    lk_client *late;            /* of a cluster, for those who write too late */
+    void *late_handles[PLAY_NAMES]; /* its, of what guards a cell elsewhere */
     _Atomic uint64_t operations;
 } worker;
 
@@ -86,6 +89,16 @@ bool grip_acquire(grip *g, int64_t wait_ms);
 /* Checks it, writes under it, extends it, enters again; then releases it. */
 void grip_use(hand *h, grip *g);
 void grip_release(const grip *g);
+/* Into what the name guards, which takes nothing from whoever is late. */
+void grip_write(const grip *g);
+
+/* ---- late.c ---- */
+
+/* Gives it back, and writes under it a while later, by a client that does not know.
+   False: not this one. */
+bool late_release(hand *h, grip *g);
+/* What that needs of a name; false: it could not be made. */
+bool late_make(worker *w, unsigned name, const char *text);
 
 /* ---- epoch.c ---- */
 

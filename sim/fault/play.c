@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,6 +48,15 @@ bool play_has_epochs(unsigned name)
 {
     return play_names[name].kind == HISTORY_PLAIN ||
            play_names[name].kind == HISTORY_FLIGHT;
+}
+
+bool play_guards_away(unsigned name)
+{
+    const play_name *of = &play_names[name];
+
+    return of->kind == HISTORY_FAIRLOCK || of->kind == HISTORY_RWLOCK ||
+           of->kind == HISTORY_LEADER ||
+           (of->kind == HISTORY_LOCK && strchr(of->name, '{') != NULL);
 }
 
 void play_epoch_text(unsigned name, uint64_t epoch, char text[PLAY_TEXT])

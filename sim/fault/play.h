@@ -41,6 +41,10 @@ enum { PLAY_NAMES = 14, PLAY_SINGLE_NAMES = 11 };
 
 extern const play_name play_names[PLAY_NAMES];
 
+/* The cell that a name guards from another slot, by the number of the name. */
+#define PLAY_AWAY "{away%u}:cell"
+bool play_guards_away(unsigned name);
+
 /* In memory that all processes share. */
 typedef struct play_shared {
     _Atomic bool ends;               /* nothing new but the last of each name */
@@ -52,8 +56,9 @@ typedef struct play_shared {
         asked; /* grants of the client's server, none of them to one
                                that had it already */
     _Atomic uint64_t losses, unknowns;
-    _Atomic uint64_t epoch; /* see play_epoch_text() */
-    _Atomic uint64_t runs;  /* of flights, begun */
+    _Atomic uint64_t away_made, away_refused; /* writes into cells elsewhere */
+    _Atomic uint64_t epoch;                   /* see play_epoch_text() */
+    _Atomic uint64_t runs;                    /* of flights, begun */
 } play_shared;
 
 /* NULL: stderr tells why. create: it is new. */
@@ -63,8 +68,9 @@ play_shared *play_shared_map(const char *path, bool create);
 history_event play_event(unsigned name, history_phase phase, history_call call);
 
 /*
- * What a server forgets of some names stays wrong: permits of a counter, and who
- * computes. So these have a name for each epoch: a new one begins before and after
+ * What a server forgets of some names stays wrong: permits of a counter, who
+ * computes, and the fence that has written into a cell whose lock is elsewhere and
+ * forgets nothing. So these, and the writes into such cells, have a name for each epoch: a new one begins before and after
  * whatever may make a server forget, and what was begun before is not judged.
  */
 enum { PLAY_TEXT = HISTORY_NAME };

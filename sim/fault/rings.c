@@ -39,14 +39,17 @@ static const char *const ways[WAYS] = {
     [BY_MOVE] = "a slot moves",
 };
 
-/* Names with these have the slots of those of play.h. */
+/* Names with these have the slots of those of play.h, and of the cells that a fair
+   lock and a read-write lock guard from elsewhere. */
 static const char *const tags[] = {"{lock0}",
                                    "{fair0}",
                                    "{rw0}",
+                                   "{away2}",
                                    "{sem0}",
                                    "{lock1}",
                                    "{latch0}",
                                    "{lead0}",
+                                   "{away3}",
                                    "{multi0-0}",
                                    "{sig}",
                                    "{tag}",

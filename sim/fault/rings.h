@@ -17,6 +17,9 @@
  * another master, half of them by the master itself where it can (Valkey 9), and after
  * each fourth a master comes, gets two slots in use, and goes.
  *
+ * Locks guard cells from their own slot and from another one, and some write into the
+ * latter when they have given the lock back; see late.c.
+ *
  * Nothing may be found in the histories, and no key may stay; with failover=fast two
  * may hold, and a fence be behind. Prints how long it takes until a client has
  * something that nobody had, of the slot in question.

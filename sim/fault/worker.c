@@ -210,15 +210,24 @@ static lk_status make(worker *w, unsigned name)
     }
 }
 
+/* In a cluster some have theirs in another slot, where the fence alone is looked at.
+   A lock without a tag has its cell in its own slot, where the claim is as well. */
 static bool make_cell(worker *w, unsigned name)
 {
+    const bool is_away = play_guards_away(name);
+    const char *of = play_names[name].name;
     char text[64];
 
-    if (!w->has_failovers || play_names[name].kind != HISTORY_LOCK ||
-        strchr(play_names[name].name, '{') != NULL)
+    if (!w->has_failovers || (is_away && !w->is_cluster) ||
+        (!is_away && play_names[name].kind != HISTORY_LOCK))
         return true;
-    (void)snprintf(text, sizeof(text), "{%s}:cell", play_names[name].name);
-    return lk_cell_new(&w->cells[name], w->client, text, NULL) == LK_OK;
+    if (is_away)
+        (void)snprintf(text, sizeof(text), PLAY_AWAY, name);
+    else
+        (void)snprintf(text, sizeof(text), "{%s}:cell", of);
+    w->has_away[name] = is_away;
+    return lk_cell_new(&w->cells[name], w->client, text, NULL) == LK_OK &&
+           (!is_away || late_make(w, name, of));
 }
 
 static bool open_all(worker *w, char **urls)
@@ -230,6 +239,8 @@ static bool open_all(worker *w, char **urls)
                                        .offline_ms = 2000};
 
     if (lk_client_open(&w->client, urls[0], &options) != LK_OK)
+        return false;
+    if (w->is_cluster && lk_client_open(&w->late, urls[0], &options) != LK_OK)
         return false;
     for (int i = 0; i < PLAY_REDLOCK; i++)
         if (lk_client_open(&w->nodes[i], urls[i + 1], &options) != LK_OK)
@@ -243,6 +254,7 @@ static bool open_all(worker *w, char **urls)
 static void close_all(worker *w)
 {
     (void)lk_client_shutdown(w->client, SHUTDOWN_MS);
+    (void)lk_client_shutdown(w->late, SHUTDOWN_MS);
     for (int i = 0; i < PLAY_REDLOCK; i++)
         (void)lk_client_shutdown(w->nodes[i], SHUTDOWN_MS);
 }
@@ -274,8 +286,9 @@ int play_worker(char **arguments)
     (void)snprintf(path, sizeof(path), "%s/%" PRIu32 ".history", arguments[2],
                    w.process);
     w.log = history_log_open(path, w.process, PLAY_EVENTS);
-    w.has_failovers = strstr(arguments[3], "+sentinel:") != NULL ||
-                      strstr(arguments[3], "+cluster:") != NULL;
+    w.is_cluster = strstr(arguments[3], "+cluster:") != NULL;
+    w.has_failovers =
+        w.is_cluster || strstr(arguments[3], "+sentinel:") != NULL;
     w.watchdog_ms = w.has_failovers ? PLAY_OUTLIVES_MS : PLAY_WATCHDOG_MS;
     if (w.shared == NULL || w.log == NULL ||
         !play_pulse_start(w.log, w.shared, w.process) ||
