@@ -2,7 +2,8 @@
 
 /*
  * A redlock's hold over slow ways, on a virtual clock: it lasts from when its
- * vote was asked for, and no late answer brings it back.
+ * vote was asked for, and no late answer brings it back. And what its release
+ * tells when the server has the token no longer.
  */
 
 #include <latchkey/redlock.h>
@@ -168,6 +169,45 @@ static void a_late_answer_does_not_bring_a_token_back(void **state)
     scene_end(&s);
 }
 
+#define GONE "*2\r\n:1\r\n:0\r\n"
+
+static void say_gone(void *data)
+{
+    scene *s = data;
+
+    s->p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+}
+
+/* The first release took the token away, and its answer was lost. */
+static void a_release_that_is_sent_again_finds_no_loss(void **state)
+{
+    scene s;
+    lk_hold *hold;
+
+    (void)state;
+    scene_begin(&s);
+    hold = take(&s);
+    s.p->answers[PLAYED_TOKEN_RELEASE] = played_end;
+    fake_world_at(s.p->world, now(&s) + 2 * FAKE_MS, say_gone, &s);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(s.p->counts[PLAYED_TOKEN_RELEASE], 2);
+    scene_end(&s);
+}
+
+static void a_release_that_is_sent_once_finds_the_loss(void **state)
+{
+    scene s;
+    lk_hold *hold;
+
+    (void)state;
+    scene_begin(&s);
+    hold = take(&s);
+    s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_int_equal(s.p->counts[PLAYED_TOKEN_RELEASE], 1);
+    scene_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +215,8 @@ int main(void)
         cmocka_unit_test(a_token_lasts_from_when_its_renewal_was_sent),
         cmocka_unit_test(a_token_lasts_from_when_its_extension_was_sent),
         cmocka_unit_test(a_late_answer_does_not_bring_a_token_back),
+        cmocka_unit_test(a_release_that_is_sent_again_finds_no_loss),
+        cmocka_unit_test(a_release_that_is_sent_once_finds_the_loss),
     };
 
     return cmocka_run_group_tests_name("seam_token", tests, NULL, NULL);
