@@ -228,6 +228,16 @@ static void refused_for_now(lk__ask *ask)
     pause(ask);
 }
 
+/* The right was taken away, or the key is of another type, of which the script makes
+   no error. It goes out on the same connection, so behind all that was sent there. */
+static void short_refused(lk__ask *ask, const redisReply *reply)
+{
+    if (!lk__reply_is_error(reply, "WRONGTYPE"))
+        node_of(ask)->delifeq = LK__DELIFEQ_NOT;
+    ask->deletes = false;
+    send_now(ask);
+}
+
 /* At once, or after a pause; the alarm is set to the end again then. */
 static void send_more(lk__ask *ask)
 {
@@ -253,6 +263,8 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
         ask->sends--; /* refused: it is asked again when that is over */
     } else if (lk__node_passes(&ask->request, reply)) {
         refused_for_now(ask);
+    } else if (status != LK_OK && ask->is_short) {
+        short_refused(ask, reply);
     } else if (status != LK_OK) {
         end_refused(ask, status, lk__reply_words(reply));
     } else {
@@ -440,6 +452,14 @@ static lk__conn *road_for(const lk__ask *ask)
     return lk__node_is_ready(node) ? &node->command : NULL;
 }
 
+static lk_status send_short(lk__ask *ask, lk__node *node)
+{
+    const lk__arg args[3] = {lk__arg_text("DELIFEQ"), ask->args[0],
+                             ask->args[1]};
+
+    return lk__node_command(node, &ask->request, 3, args);
+}
+
 static void send_now(lk__ask *ask)
 {
     lk__node *node = node_of(ask);
@@ -451,7 +471,10 @@ static void send_now(lk__ask *ask)
         return;
     if (ask->script != NULL)
         channels_tell(ask);
-    if (ask->script == NULL)
+    ask->is_short = ask->deletes && node->delifeq == LK__DELIFEQ_HAS;
+    if (ask->is_short)
+        status = send_short(ask, node);
+    else if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
     else
         status =

@@ -38,13 +38,17 @@ struct lk__ask {
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it; keys first */
     size_t key_count, count;
-    bool reads;     /* changes nothing at the server, or nothing if repeated */
-    bool repeats;   /* known by a number: may be asked again in its call */
-    bool persists;  /* repeats, and goes on when its call has ended in doubt */
-    bool takes;     /* a hold, or a longer lease: not asked while nothing is
+    bool reads;    /* changes nothing at the server, or nothing if repeated */
+    bool repeats;  /* known by a number: may be asked again in its call */
+    bool persists; /* repeats, and goes on when its call has ended in doubt */
+    bool takes;    /* a hold, or a longer lease: not asked while nothing is
                        to be believed that is given */
-    bool renews;    /* a lease; repeats, and goes over the renewals' road */
-    lk__conn *over; /* where it was sent last */
+    bool renews;   /* a lease; repeats, and goes over the renewals' road */
+    bool deletes;  /* its script deletes its key if that has its first argument:
+                       where the node has DELIFEQ, that is sent, and the script
+                       only if it is refused. An integer is its answer */
+    bool is_short; /* it was sent so last */
+    lk__conn *over;            /* where it was sent last */
     const struct lk__node *at; /* where that was tried last; for comparing */
     uint64_t owed_ms;  /* persists for so long, sent or not; 0: is not owed */
     unsigned sends;    /* how often it has been under way */

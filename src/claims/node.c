@@ -88,6 +88,7 @@ static void holds_check(lk__node *node)
 static void on_command_ready(lk__node *node)
 {
     lk__conn_ready(&node->command);
+    node->delifeq = LK__DELIFEQ_UNKNOWN; /* another server, or another user */
     lk__tracking_reset(node);
     if (node->command_greeting.id == 0 ||
         node->command_greeting.run_id[0] == '\0')

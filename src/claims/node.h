@@ -40,6 +40,14 @@ typedef struct lk__belief {
     uint64_t from;  /* from then on it may give new ones, and longer leases */
 } lk__belief;
 
+/* Whether a server has this command, and the user may use it, as a script has told
+   since the connection for commands stands. */
+typedef enum lk__delifeq {
+    LK__DELIFEQ_UNKNOWN,
+    LK__DELIFEQ_HAS,
+    LK__DELIFEQ_NOT
+} lk__delifeq;
+
 struct lk__node {
     lk__node *next; /* in the client */
     struct lk_client *client;
@@ -72,8 +80,9 @@ struct lk__node {
     char served_run_id[48]; /* of the process that was last asked; "": of none,
                                or it is not known */
     char served_replid[48]; /* and of its data then */
-    bool can_kill;          /* false: requests in doubt need tombstones */
-    bool offline;           /* down for longer than offline_ms */
+    lk__delifeq delifeq;
+    bool can_kill;     /* false: requests in doubt need tombstones */
+    bool offline;      /* down for longer than offline_ms */
     bool refusing;     /* connected, but loading or read-only when last asked */
     char refusal[160]; /* what it said last that may pass; see reply.h */
     char denial[192];  /* how a renewal, or an ASKING, was denied last */

@@ -20,144 +20,15 @@
 #include "base/container.h"
 #include "base/deadline.h"
 #include "base/mem.h"
-#include "claims/family.h"
 #include "claims/node.h"
 #include "claims/work.h"
+#include "redlock/errand.h"
 #include "redlock/token.h"
-#include "redlock_table.h"
 
 #define MS UINT64_C(1000000)
 
 /* A release is asked for until every lease must have ended, and no less. */
 enum { OWED_MS = 10 * 60000 };
-
-struct lk__errand {
-    lk__ask ask; /* first */
-    lk__vote *vote;
-    uint64_t lease_ms;
-    uint64_t sent_at; /* of the request that was answered */
-    bool stands;      /* the answer: the token stands, or did until its close */
-    int64_t left_ms;  /* of an acquire: what another's has; below 0: no end */
-    lk_loss loss;     /* of a keep */
-    bool regular;     /* a renewal of the vote's own */
-};
-
-/* ---- errands --------------------------------------------------------------- */
-
-static lk__errand *errand_of(lk__ask *ask)
-{
-    return (lk__errand *)(void *)ask;
-}
-
-static lk_status read_acquire(lk__errand *errand, const redisReply *reply)
-{
-    lk__redlock_acquire_answer a;
-    lk_status status = lk__answer_read(&lk__redlock_acquire_answers, reply, &a);
-
-    errand->stands = status == LK_OK && a.kind == LK__REDLOCK_ACQUIRE_HELD;
-    errand->left_ms = status == LK_OK && !errand->stands ? a.busy.left : 0;
-    return status;
-}
-
-static lk_status read_keep(lk__errand *errand, const redisReply *reply)
-{
-    lk__redlock_keep_answer a;
-    lk_status status = lk__answer_read(&lk__redlock_keep_answers, reply, &a);
-
-    errand->stands = status == LK_OK && a.kind == LK__REDLOCK_KEEP_KEPT;
-    if (status == LK_OK && !errand->stands)
-        errand->loss = a.lost.code == 0 ? LK_LOSS_DELETED : LK_LOSS_TAKEN;
-    return status;
-}
-
-/* One before this that was not answered may have taken the token away: then it is
-   believed to have stood, as the clock says. */
-static lk_status read_close(lk__errand *errand, const redisReply *reply)
-{
-    lk__redlock_close_answer a;
-    lk_status status = lk__answer_read(&lk__redlock_close_answers, reply, &a);
-
-    errand->stands = status == LK_OK && (a.closed.was || errand->ask.doubted);
-    return status;
-}
-
-static lk_status
-errand_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
-{
-    lk__errand *errand = errand_of(ask);
-
-    *ret_more = false;
-    errand->sent_at = ask->request.sent_at;
-    if (ask->script == lk__redlock_acquire.script)
-        return read_acquire(errand, reply);
-    return ask->script == lk__redlock_keep.script ? read_keep(errand, reply)
-                                                  : read_close(errand, reply);
-}
-
-static void errand_cleanup(lk__ask *ask)
-{
-    lk__token_unref(errand_of(ask)->vote->token);
-}
-
-/* NULL: out of memory. */
-static lk__errand *errand_new(lk__vote *vote, const lk__signature *signature,
-                              const void *args, void (*ended)(lk__ask *ask))
-{
-    lk__question *question;
-    lk__errand *errand =
-        (lk__errand *)(void *)lk__ask_new(sizeof(*errand), vote->client, NULL,
-                                          NULL);
-
-    if (errand == NULL)
-        return NULL;
-    errand->vote = vote;
-    errand->ask.take = errand_take;
-    errand->ask.ended = ended;
-    errand->ask.repeats = true;
-    question = lk__question_begin(vote->client, signature->script, 0);
-    if (question != NULL) {
-        lk__question_key(question, vote->token->name);
-        lk__question_args(question, signature, args);
-    }
-    if (lk__ask_question(&errand->ask, question) != LK_OK) {
-        lk__ask_release(&errand->ask);
-        return NULL;
-    }
-    errand->ask.cleanup = errand_cleanup;
-    lk__token_ref(vote->token);
-    return errand;
-}
-
-static lk__errand *acquire_new(lk__vote *vote, void (*ended)(lk__ask *ask))
-{
-    const lk__token *token = vote->token;
-    const lk__redlock_acquire_args args = {.token = lk__text_of(token->id),
-                                           .lease = (int64_t)token->lease_ms};
-    lk__errand *errand = errand_new(vote, &lk__redlock_acquire, &args, ended);
-
-    if (errand != NULL)
-        errand->lease_ms = token->lease_ms;
-    return errand;
-}
-
-static lk__errand *
-keep_new(lk__vote *vote, uint64_t lease_ms, void (*ended)(lk__ask *ask))
-{
-    const lk__redlock_keep_args args = {.token = lk__text_of(vote->token->id),
-                                        .lease = (int64_t)lease_ms};
-    lk__errand *errand = errand_new(vote, &lk__redlock_keep, &args, ended);
-
-    if (errand != NULL)
-        errand->lease_ms = lease_ms;
-    return errand;
-}
-
-static lk__errand *close_new(lk__vote *vote, void (*ended)(lk__ask *ask))
-{
-    const lk__redlock_close_args args = {.token = lk__text_of(vote->token->id)};
-
-    return errand_new(vote, &lk__redlock_close, &args, ended);
-}
 
 /* ---- what an answer does ------------------------------------------------------ */
 
@@ -285,7 +156,7 @@ static void acquire_failed(lk__vote *vote, lk_status status, const char *words)
 
 static void on_acquire_ended(lk__ask *ask)
 {
-    lk__errand *errand = errand_of(ask);
+    lk__errand *errand = lk__errand_of(ask);
     lk__vote *vote = errand->vote;
 
     pthread_mutex_lock(&vote->token->mutex);
@@ -348,7 +219,7 @@ static uint64_t renew_again_at(const lk__vote *vote)
 
 static void on_renew_ended(lk__ask *ask)
 {
-    lk__errand *errand = errand_of(ask);
+    lk__errand *errand = lk__errand_of(ask);
     lk__vote *vote = errand->vote;
     bool answered = ask->call.status == LK_OK;
 
@@ -368,7 +239,7 @@ static void on_renew_ended(lk__ask *ask)
 
 static lk_status renew(lk__vote *vote, uint64_t lease_ms, bool regular)
 {
-    lk__errand *errand = keep_new(vote, lease_ms, on_renew_ended);
+    lk__errand *errand = lk__errand_keep(vote, lease_ms, on_renew_ended);
 
     if (errand == NULL)
         return LK_ENOMEM;
@@ -412,7 +283,7 @@ static void on_alarm(lk__alarm *alarm)
 
 static void on_release_ended(lk__ask *ask)
 {
-    lk__errand *errand = errand_of(ask);
+    lk__errand *errand = lk__errand_of(ask);
     lk__vote *vote = errand->vote;
 
     if (ask->call.status != LK_OK)
@@ -488,8 +359,8 @@ lk_status lk__vote_prepare(lk__vote *vote)
     uint64_t owed_ms = token->longest_lease_ms;
 
     lk__client_lock(vote->client);
-    vote->acquire = acquire_new(vote, on_acquire_ended);
-    vote->release = close_new(vote, on_release_ended);
+    vote->acquire = lk__errand_acquire(vote, on_acquire_ended);
+    vote->release = lk__errand_close(vote, on_release_ended);
     lk__client_leave(vote->client);
     if (vote->acquire == NULL || vote->release == NULL)
         return LK_ENOMEM;

@@ -133,6 +133,18 @@ answer_sentinel(const played *p, fake_link *link, const played_command *c)
         fake_say(link, "+OK\r\n");
 }
 
+static void answer_delifeq(played *p, fake_link *link)
+{
+    p->delifeqs++;
+    p->delifeq_link = fake_link_number(link);
+    if (p->delifeq_answer == played_end)
+        fake_end(link);
+    else
+        fake_say(link, p->delifeq_answer != NULL
+                           ? p->delifeq_answer
+                           : "-ERR unknown command 'DELIFEQ'\r\n");
+}
+
 /* NOLINTNEXTLINE(readability-function-cognitive-complexity): one list */
 static void on_command(void *data, fake_link *link, int argc, const char **argv,
                        const size_t *sizes)
@@ -167,6 +179,8 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         played_say(link, "$%zu\r\n%s\r\n", strlen(lock_record), lock_record);
     } else if (strcmp(word, "EXISTS") == 0 && p->exists_answer != NULL) {
         fake_say(link, p->exists_answer);
+    } else if (strcmp(word, "DELIFEQ") == 0) {
+        answer_delifeq(p, link);
     } else if (strcmp(word, "SCAN") == 0 && p->scan_answer != NULL) {
         fake_say(link, p->scan_answer);
     } else if (strcmp(word, "XREVRANGE") == 0 && p->range_answer != NULL) {

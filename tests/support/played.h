@@ -81,6 +81,7 @@ typedef struct played {
     const char *kill_answer;
     const char *id_answer, *name_answer; /* of CLIENT ID and SETNAME */
     const char *tracking_answer;         /* of CLIENT TRACKING and CACHING */
+    const char *delifeq_answer;          /* NULL: it knows no DELIFEQ */
     const char *info_answer;             /* of INFO, whatever it is about */
     bool tells_time;    /* TIME is answered by the virtual clock, */
     int64_t set_us;     /* and by how far it was set */
@@ -107,10 +108,11 @@ typedef struct played {
     char inbox[80];
     uint64_t tombstone_ms; /* of the last leave */
     unsigned connects, pings, kills;
-    unsigned trackings, cachings; /* CLIENT TRACKING and CLIENT CACHING */
-    uint64_t tracking_id;         /* whom the last of these would tell */
-    uint64_t killed_id;           /* of the last CLIENT KILL */
-    uint64_t connected_at;        /* the last attempt */
+    unsigned delifeqs, delifeq_link; /* how many, and on which stream */
+    unsigned trackings, cachings;    /* CLIENT TRACKING and CLIENT CACHING */
+    uint64_t tracking_id;            /* whom the last of these would tell */
+    uint64_t killed_id;              /* of the last CLIENT KILL */
+    uint64_t connected_at;           /* the last attempt */
     fake_link *inbox_link;
     fake_link *pop_link; /* where the last BLPOP came; it is not answered */
     fake_link *silent;   /* the stream on which it says nothing more */

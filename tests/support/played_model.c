@@ -243,7 +243,7 @@ static void answer_siglock(fake_link *link, played_script script)
 
 static void answer_token(fake_link *link, played_script script)
 {
-    played_say(link, script == PLAYED_TOKEN_RELEASE ? "*2\r\n:1\r\n:1\r\n"
+    played_say(link, script == PLAYED_TOKEN_RELEASE ? "*3\r\n:1\r\n:1\r\n:0\r\n"
                                                     : "*1\r\n:1\r\n");
 }
 

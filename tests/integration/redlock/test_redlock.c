@@ -164,6 +164,94 @@ static void the_rights_of_the_manual_are_enough(void **state)
     assert_int_equal(server_integer(f->servers[0], "ACL DELUSER app"), 1);
 }
 
+/* How often the server was sent DELIFEQ, denied ones included. */
+static long long delifeqs(redlocking *f)
+{
+    static const char *const fields[] = {"calls=", "rejected_calls="};
+    char *stats = server_string(f->servers[0], "INFO commandstats");
+    const char *at = strstr(stats, "cmdstat_delifeq:");
+    long long sum = 0;
+
+    for (size_t i = 0; at != NULL && i < 2; i++) {
+        at = strstr(at, fields[i]);
+        assert_non_null(at);
+        at += strlen(fields[i]);
+        sum += strtoll(at, NULL, 10);
+    }
+    free(stats);
+    return sum;
+}
+
+static bool has_delifeq(redlocking *f)
+{
+    redisReply *reply =
+        server_command(f->servers[0], "COMMAND GETKEYS delifeq n t");
+    bool has = reply->type != REDIS_REPLY_ERROR;
+
+    freeReplyObject(reply);
+    return has;
+}
+
+static void take_and_release(redlocking *f, lk_redlock *lock, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++) {
+        lk_hold *hold = redlocking_hold(lock);
+
+        assert_int_equal(redlocking_planted(f, 1), 1);
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_int_equal(redlocking_planted(f, 1), 0);
+    }
+}
+
+/* A server that has it, and the script else. */
+static void a_release_is_one_command_where_there_is_one(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 1, NULL);
+
+    free(server_string(f->servers[0], "CONFIG RESETSTAT"));
+    take_and_release(f, lock, 3);
+    assert_int_equal(delifeqs(f), has_delifeq(f) ? 2 : 0);
+}
+
+static void a_user_with_rights(redlocking *f, const char *more)
+{
+    free(server_string(f->servers[0],
+                       "ACL SETUSER app on >secret ~n ~latchkey:* -@all "
+                       "+@connection +get +set +del +pexpire +pttl +eval "
+                       "+evalsha +info %s",
+                       more));
+}
+
+/* Without the right the script goes on, and what is denied is not tried. With it
+   the command is, from the next connection on; until it is taken away. */
+static void a_release_knows_whether_it_has_the_right(void **state)
+{
+    redlocking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
+                                       .password = "secret"};
+    lk_client *client;
+    lk_redlock *lock;
+
+    if (!has_delifeq(f))
+        skip();
+    free(server_string(f->servers[0], "CONFIG RESETSTAT"));
+    free(server_string(f->servers[0], "ACL LOG RESET"));
+    a_user_with_rights(f, "-delifeq");
+    client = redlocking_open(f, 0, &options);
+    take_and_release(f, redlocking_make_of(f, &client, 1, NULL), 3);
+    assert_int_equal(delifeqs(f), 0);
+    a_user_with_rights(f, "+delifeq");
+    client = redlocking_open(f, 0, &options);
+    lock = redlocking_make_of(f, &client, 1, NULL);
+    take_and_release(f, lock, 3);
+    assert_int_equal(delifeqs(f), 2);
+    a_user_with_rights(f, "-delifeq");
+    take_and_release(f, lock, 3);
+    assert_int_equal(delifeqs(f), 3);
+    assert_int_equal(server_integer(f->servers[0], "ACL DELUSER app"), 1);
+}
+
 /* ---- keeping it ------------------------------------------------------------------ */
 
 static void the_validity_is_the_lease_less_the_drift(void **state)
@@ -369,6 +457,8 @@ int main(void)
         TEST(a_plain_hold_has_no_fence_and_no_export),
         TEST(a_function_runs_under_it),
         TEST(the_rights_of_the_manual_are_enough),
+        TEST(a_release_is_one_command_where_there_is_one),
+        TEST(a_release_knows_whether_it_has_the_right),
         TEST(the_validity_is_the_lease_less_the_drift),
         TEST(a_lease_of_the_callers_ends),
         TEST(a_lease_of_the_locks_is_renewed),

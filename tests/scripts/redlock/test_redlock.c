@@ -33,12 +33,18 @@ static const char *keep(script_fixture *f, const char *token, int64_t lease)
                      LK__REDLOCK_KEEP_WHOLE, &args);
 }
 
-static const char *release(script_fixture *f, const char *token)
+static const char *
+release_asking(script_fixture *f, const char *token, int64_t asks)
 {
-    const lk__redlock_close_args args = {.token = text_of(token)};
+    const lk__redlock_close_args args = {.token = text_of(token), .asks = asks};
 
     return table_run(f, &lk__redlock_close, lk__redlock_keys,
                      LK__REDLOCK_CLOSE_WHOLE, &args);
+}
+
+static const char *release(script_fixture *f, const char *token)
+{
+    return release_asking(f, token, 0);
 }
 
 static long long ttl(script_fixture *f)
@@ -200,9 +206,9 @@ static void a_release_takes_the_token_away(void **state)
     script_fixture *f = *state;
 
     acquire(f, "t1");
-    assert_string_equal(release(f, "t1"), "1 1");
+    assert_string_equal(release(f, "t1"), "1 1 0");
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
-    assert_string_equal(release(f, "t1"), "1 0");
+    assert_string_equal(release(f, "t1"), "1 0 0");
 }
 
 static void a_release_leaves_what_is_anothers(void **state)
@@ -210,11 +216,11 @@ static void a_release_leaves_what_is_anothers(void **state)
     script_fixture *f = *state;
 
     acquire(f, "t2");
-    assert_string_equal(release(f, "t1"), "1 0");
+    assert_string_equal(release(f, "t1"), "1 0 0");
     assert_string_equal(script_redis(f, "GET n"), "t2");
     script_redis(f, "DEL n");
     script_redis(f, "RPUSH n x");
-    assert_string_equal(release(f, "t1"), "1 0");
+    assert_string_equal(release(f, "t1"), "1 0 0");
     assert_string_equal(script_redis(f, "LLEN n"), "1");
 }
 
@@ -224,9 +230,60 @@ static void a_full_server_releases(void **state)
 
     acquire(f, "t1");
     script_fill_memory(f, true);
-    assert_string_equal(release(f, "t1"), "1 1");
+    assert_string_equal(release(f, "t1"), "1 1 0");
     script_fill_memory(f, false);
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
+}
+
+static bool has_delifeq(script_fixture *f)
+{
+    return script_redis(f, "COMMAND GETKEYS delifeq n t1")[0] != '!';
+}
+
+/* Valkey's, from 9.0. */
+static void a_release_tells_whether_the_server_has_delifeq(void **state)
+{
+    script_fixture *f = *state;
+    bool has = has_delifeq(f);
+
+    acquire(f, "t1");
+    assert_string_equal(release_asking(f, "t1", 1), has ? "1 1 1" : "1 1 0");
+    assert_string_equal(release_asking(f, "t1", 1), has ? "1 0 1" : "1 0 0");
+    assert_string_equal(release(f, "t1"), "1 0 0");
+}
+
+static void asking_for_a_right_that_is_denied_is_no_denial(void **state)
+{
+    script_fixture *f = *state;
+
+    if (!has_delifeq(f))
+        skip();
+    script_redis(f, "ACL LOG RESET");
+    script_deny(f, "delifeq");
+    acquire(f, "t1");
+    assert_string_equal(release_asking(f, "t1", 1), "1 1 0");
+    script_deny(f, NULL);
+    assert_string_equal(script_redis(f, "ACL LOG"), "");
+}
+
+/* What stands in the place of the script does the same. */
+static void delifeq_does_what_the_release_does(void **state)
+{
+    script_fixture *f = *state;
+
+    if (!has_delifeq(f))
+        skip();
+    assert_string_equal(script_redis(f, "DELIFEQ n t1"), "0");
+    acquire(f, "t2");
+    assert_string_equal(script_redis(f, "DELIFEQ n t1"), "0");
+    assert_string_equal(script_redis(f, "GET n"), "t2");
+    script_fill_memory(f, true);
+    assert_string_equal(script_redis(f, "DELIFEQ n t2"), "1");
+    script_fill_memory(f, false);
+    assert_string_equal(script_redis(f, "EXISTS n"), "0");
+    script_redis(f, "RPUSH n x");
+    assert_like(script_redis(f, "DELIFEQ n t1"), "!WRONGTYPE*");
+    assert_string_equal(script_redis(f, "LLEN n"), "1");
 }
 
 int main(void)
@@ -249,6 +306,9 @@ int main(void)
         SCRIPT_TEST(a_release_takes_the_token_away),
         SCRIPT_TEST(a_release_leaves_what_is_anothers),
         SCRIPT_TEST(a_full_server_releases),
+        SCRIPT_TEST(a_release_tells_whether_the_server_has_delifeq),
+        SCRIPT_TEST(asking_for_a_right_that_is_denied_is_no_denial),
+        SCRIPT_TEST(delifeq_does_what_the_release_does),
     };
 
     return cmocka_run_group_tests(tests, script_start_server,

@@ -169,7 +169,13 @@ static void a_late_answer_does_not_bring_a_token_back(void **state)
     scene_end(&s);
 }
 
-#define GONE "*2\r\n:1\r\n:0\r\n"
+static void assert_released(const scene *s, unsigned scripts, unsigned commands)
+{
+    assert_int_equal(s->p->counts[PLAYED_TOKEN_RELEASE], scripts);
+    assert_int_equal(s->p->delifeqs, commands);
+}
+
+#define GONE "*3\r\n:1\r\n:0\r\n:0\r\n"
 
 static void say_gone(void *data)
 {
@@ -190,7 +196,7 @@ static void a_release_that_is_sent_again_finds_no_loss(void **state)
     s.p->answers[PLAYED_TOKEN_RELEASE] = played_end;
     fake_world_at(s.p->world, now(&s) + 2 * FAKE_MS, say_gone, &s);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_int_equal(s.p->counts[PLAYED_TOKEN_RELEASE], 2);
+    assert_released(&s, 2, 0);
     scene_end(&s);
 }
 
@@ -204,8 +210,132 @@ static void a_release_that_is_sent_once_finds_the_loss(void **state)
     hold = take(&s);
     s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_int_equal(s.p->counts[PLAYED_TOKEN_RELEASE], 1);
+    assert_released(&s, 1, 0);
     scene_end(&s);
+}
+
+/* ---- DELIFEQ --------------------------------------------------------------- */
+
+#define HAS_IT    "*3\r\n:1\r\n:1\r\n:1\r\n"
+#define LACKS_IT  "*3\r\n:1\r\n:1\r\n:0\r\n"
+#define NO_RIGHT  "-NOPERM User app has no permissions to run 'delifeq'\r\n"
+#define NO_STRING "-WRONGTYPE Operation against a key\r\n"
+
+/* The first release has the script ask, and the server has it. */
+static void scene_begin_with(scene *s, const char *answer)
+{
+    scene_begin(s);
+    s->p->delifeq_answer = answer;
+    s->p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
+    assert_status(lk_hold_release(take(s)), LK_OK);
+    assert_released(s, 1, 0);
+}
+
+static void a_release_asks_once_for_delifeq_and_uses_it(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_begin_with(&s, ":1\r\n");
+    assert_status(lk_hold_release(take(&s)), LK_OK);
+    assert_status(lk_hold_release(take(&s)), LK_OK);
+    assert_released(&s, 1, 2);
+    s.p->delifeq_answer = ":0\r\n";
+    assert_status(lk_hold_release(take(&s)), LK_ELOST);
+    assert_released(&s, 1, 3);
+    scene_end(&s);
+}
+
+static void a_server_without_delifeq_is_not_sent_it(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_begin(&s);
+    s.p->answers[PLAYED_TOKEN_RELEASE] = LACKS_IT;
+    for (unsigned i = 1; i <= 3; i++) {
+        assert_status(lk_hold_release(take(&s)), LK_OK);
+        assert_released(&s, i, 0);
+    }
+    /* It was not asked, so this is not believed. */
+    s.p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
+    for (unsigned i = 4; i <= 6; i++) {
+        assert_status(lk_hold_release(take(&s)), LK_OK);
+        assert_released(&s, i, 0);
+    }
+    scene_end(&s);
+}
+
+/* The same release goes on with the script, behind what was sent before. */
+static void a_denied_delifeq_is_said_once(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_begin_with(&s, NO_RIGHT);
+    for (unsigned i = 2; i <= 4; i++) {
+        assert_status(lk_hold_release(take(&s)), LK_OK);
+        assert_released(&s, i, 1);
+    }
+    assert_int_equal(s.p->links[PLAYED_TOKEN_RELEASE], s.p->delifeq_link);
+    scene_end(&s);
+}
+
+static void a_key_of_another_type_is_a_loss_by_either(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_begin_with(&s, NO_STRING);
+    s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    assert_status(lk_hold_release(take(&s)), LK_ELOST);
+    assert_released(&s, 2, 1);
+    s.p->delifeq_answer = ":1\r\n";
+    assert_status(lk_hold_release(take(&s)), LK_OK);
+    assert_released(&s, 2, 2);
+    scene_end(&s);
+}
+
+static void say_zero(void *data)
+{
+    scene *s = data;
+
+    s->p->delifeq_answer = ":0\r\n";
+}
+
+/* Another server may be there now: the script is sent again. */
+static void a_delifeq_in_doubt_goes_on_as_a_script(void **state)
+{
+    scene s;
+    lk_hold *hold;
+
+    (void)state;
+    scene_begin_with(&s, played_end);
+    s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    hold = take(&s);
+    fake_world_at(s.p->world, now(&s) + 2 * FAKE_MS, say_zero, &s);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_released(&s, 2, 1);
+    s.p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
+    assert_status(lk_hold_release(take(&s)), LK_OK);
+    assert_status(lk_hold_release(take(&s)), LK_ELOST);
+    assert_released(&s, 3, 2);
+    scene_end(&s);
+}
+
+static void what_is_no_answer_of_delifeq_is_not_believed(void **state)
+{
+    static const char *const answers[] = {":2\r\n", ":-1\r\n", "+OK\r\n",
+                                          "*3\r\n:1\r\n:1\r\n:1\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        scene s;
+
+        scene_begin_with(&s, answers[i]);
+        assert_status(lk_hold_release(take(&s)), LK_EINDOUBT);
+        scene_end(&s);
+    }
 }
 
 int main(void)
@@ -217,6 +347,12 @@ int main(void)
         cmocka_unit_test(a_late_answer_does_not_bring_a_token_back),
         cmocka_unit_test(a_release_that_is_sent_again_finds_no_loss),
         cmocka_unit_test(a_release_that_is_sent_once_finds_the_loss),
+        cmocka_unit_test(a_release_asks_once_for_delifeq_and_uses_it),
+        cmocka_unit_test(a_server_without_delifeq_is_not_sent_it),
+        cmocka_unit_test(a_denied_delifeq_is_said_once),
+        cmocka_unit_test(a_key_of_another_type_is_a_loss_by_either),
+        cmocka_unit_test(a_delifeq_in_doubt_goes_on_as_a_script),
+        cmocka_unit_test(what_is_no_answer_of_delifeq_is_not_believed),
     };
 
     return cmocka_run_group_tests_name("seam_token", tests, NULL, NULL);
