@@ -180,6 +180,35 @@ static void a_release_in_doubt_goes_on_in_the_background(void **state)
     cable_free(&c);
 }
 
+/* Of the connections that there are; those to come are whole. */
+static void cable_lose_the_next_replies(cable *c)
+{
+    for (size_t i = 0; i < 3; i++) {
+        for (int n = 0; n < proxy_accepted(c->proxies[i]); n++)
+            proxy_drop_replies(c->proxies[i], n, true);
+    }
+}
+
+/* Each server has taken the token away, says so to nobody, and finds none when it is
+   asked again over the next connection. The second time with DELIFEQ, where that is. */
+static void a_release_whose_answers_are_lost_finds_no_loss(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    cable c = cable_start(f, &options);
+
+    for (int round = 0; round < 2; round++) {
+        lk_hold *hold = redlocking_hold(c.lock);
+
+        redlocking_wait_planted(f, 3, 3);
+        cable_lose_the_next_replies(&c);
+        assert_status(lk_hold_release(hold), LK_OK);
+        redlocking_wait_planted(f, 3, 0);
+        assert_status(lk_hold_release(redlocking_hold(c.lock)), LK_OK);
+    }
+    cable_free(&c);
+}
+
 /* The answers are good, but too little is left of the lease by then. */
 static void a_grant_that_is_not_useful_any_more_is_given_back(void **state)
 {
@@ -229,6 +258,7 @@ int main(void)
         TEST(a_cut_after_the_acquire_leaves_nothing_behind),
         TEST(an_acquire_that_arrives_late_leaves_nothing_behind),
         TEST(a_release_in_doubt_goes_on_in_the_background),
+        TEST(a_release_whose_answers_are_lost_finds_no_loss),
         TEST(a_grant_that_is_not_useful_any_more_is_given_back),
         TEST(a_cut_connection_does_not_end_a_hold),
     };
