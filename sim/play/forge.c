@@ -164,7 +164,7 @@ static void grant_write(const lk__claim *claim, forge_flaw flaw, uint64_t fence,
     const lk__place *place = claim->place;
     const uint64_t ticket = claim->seek->ticket + (flaw == FLAW_TICKET);
     const char *family = family_of(claim, flaw);
-    char name[128];
+    char name[128], nonce[LK__NONCE_SIZE];
 
     (void)snprintf(name, sizeof(name), "%s", place->name);
     if (flaw == FLAW_NAME)
@@ -174,7 +174,8 @@ static void grant_write(const lk__claim *claim, forge_flaw flaw, uint64_t fence,
                    (unsigned)place->client->settings.db +
                        (flaw == FLAW_DATABASE),
                    family, claim->id,
-                   flaw == FLAW_NONCE ? "0123456789abcdef" : claim->nonce,
+                   flaw == FLAW_NONCE ? "0123456789abcdef"
+                                      : lk__claim_nonce(claim, nonce),
                    ticket, fence, LEASE_MS, name);
 }
 

@@ -20,7 +20,7 @@ void lk__alarm_clear(lk__alarms *alarms, lk__alarm *alarm)
 
 bool lk__alarm_is_set(const lk__alarm *alarm)
 {
-    return alarm->timer.is_set;
+    return lk__timer_is_set(&alarm->timer);
 }
 
 void lk__alarms_run(lk__alarms *alarms, uint64_t now)

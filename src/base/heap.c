@@ -66,15 +66,27 @@ static lk__timer *meld_list(lk__timer *list)
     return root;
 }
 
+static void root_set(lk__heap *heap, lk__timer *root)
+{
+    heap->first = root;
+    if (root != NULL)
+        root->prev = root;
+}
+
+bool lk__timer_is_set(const lk__timer *timer)
+{
+    return timer->prev != NULL;
+}
+
 void lk__timer_clear(lk__heap *heap, lk__timer *timer)
 {
     lk__timer *rest;
 
-    if (!timer->is_set)
+    if (!lk__timer_is_set(timer))
         return;
     rest = meld_list(timer->child);
     if (timer == heap->first) {
-        heap->first = rest;
+        root_set(heap, rest);
     } else {
         if (timer->prev->child == timer)
             timer->prev->child = timer->next;
@@ -82,22 +94,20 @@ void lk__timer_clear(lk__heap *heap, lk__timer *timer)
             timer->prev->next = timer->next;
         if (timer->next != NULL)
             timer->next->prev = timer->prev;
-        heap->first = meld(heap->first, rest);
+        root_set(heap, meld(heap->first, rest));
     }
     timer->child = NULL;
     timer->next = NULL;
     timer->prev = NULL;
-    timer->is_set = false;
 }
 
 void lk__timer_set(lk__heap *heap, lk__timer *timer, uint64_t at)
 {
-    if (timer->is_set && timer->at == at)
+    if (lk__timer_is_set(timer) && timer->at == at)
         return;
     lk__timer_clear(heap, timer);
     timer->at = at;
-    timer->is_set = true;
-    heap->first = meld(heap->first, timer);
+    root_set(heap, meld(heap->first, timer));
 }
 
 lk__timer *lk__heap_first(const lk__heap *heap)

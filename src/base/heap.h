@@ -16,8 +16,8 @@ typedef struct lk__timer {
     /* Private. */
     struct lk__timer *child; /* first of those that are due no sooner */
     struct lk__timer *next;  /* sibling to the right */
-    struct lk__timer *prev;  /* sibling to the left; parent for the first */
-    bool is_set;
+    struct lk__timer *prev; /* sibling to the left; parent for the first; itself
+                                for the root; NULL: it is not set */
 } lk__timer;
 
 typedef struct lk__heap {
@@ -26,6 +26,8 @@ typedef struct lk__heap {
 
 /* Sets the timer, or moves it if it is set already. */
 void lk__timer_set(lk__heap *heap, lk__timer *timer, uint64_t at);
+
+bool lk__timer_is_set(const lk__timer *timer);
 
 /* Takes the timer out. Nothing happens if it is not set. */
 void lk__timer_clear(lk__heap *heap, lk__timer *timer);

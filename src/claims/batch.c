@@ -373,7 +373,7 @@ static void batch_fill(struct batch *batch)
         } else if (goes_along(batch, at, now)) {
             lk__due_take(due, at);
             batch_add(batch, at, now);
-            weight += at->terms.need;
+            weight += lk__claim_terms(at)->need;
         } else {
             seen++;
         }

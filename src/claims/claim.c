@@ -126,8 +126,7 @@ lk__claim_new_numbered(lk__place *place, uint64_t number, const char *id)
         return NULL;
     }
     memcpy(claim->id, id, strlen(id) + 1);
-    snprintf(claim->nonce, sizeof(claim->nonce), "%016" PRIx64,
-             lk__client_random(client, UINT64_MAX));
+    claim->nonce = lk__client_random(client, UINT64_MAX);
     claim->refs = 1;
     claim->state = LK__CLAIM_WANTED;
     claim->renew_at = LK__NEVER;
@@ -147,6 +146,42 @@ static bool text_copy(char **ret, const char *text)
     return *ret != NULL;
 }
 
+const lk__terms *lk__claim_terms(const lk__claim *claim)
+{
+    static const lk__terms none;
+
+    return claim->extra != NULL ? &claim->extra->terms : &none;
+}
+
+lk__extra *lk__claim_extra(lk__claim *claim)
+{
+    if (claim->extra == NULL)
+        claim->extra = lk__alloc(sizeof(*claim->extra));
+    return claim->extra;
+}
+
+const char *lk__claim_nonce(const lk__claim *claim, char text[LK__NONCE_SIZE])
+{
+    snprintf(text, LK__NONCE_SIZE, "%016" PRIx64, claim->nonce);
+    return text;
+}
+
+/* False: no memory. */
+static bool extra_take(lk__claim *claim, const lk__wait *wait)
+{
+    const lk__terms *terms = &wait->terms;
+    bool has_terms = terms->mode != NULL || terms->text != NULL ||
+                     terms->need != 0 || terms->number != 0;
+
+    if (!has_terms && wait->reason == NULL && wait->beside[0] == '\0')
+        return true;
+    if (lk__claim_extra(claim) == NULL)
+        return false;
+    claim->extra->terms = *terms;
+    return text_copy(&claim->extra->reason, wait->reason) &&
+           text_copy(&claim->extra->beside, wait->beside);
+}
+
 lk__claim *lk__claim_new(lk__place *place, const lk__wait *wait)
 {
     lk__claim *claim =
@@ -156,8 +191,7 @@ lk__claim *lk__claim_new(lk__place *place, const lk__wait *wait)
     if (claim == NULL)
         return NULL;
     claim->seek = lk__alloc(sizeof(*claim->seek));
-    if (claim->seek == NULL || !text_copy(&claim->reason, wait->reason) ||
-        !text_copy(&claim->beside, wait->beside)) {
+    if (claim->seek == NULL || !extra_take(claim, wait)) {
         lk__claim_kill(claim);
         return NULL;
     }
@@ -183,6 +217,15 @@ lk__claim *lk__claim_ref(lk__claim *claim)
     return claim;
 }
 
+static void extra_free(lk__extra *extra)
+{
+    if (extra == NULL)
+        return;
+    lk__free(extra->beside);
+    lk__free(extra->reason);
+    lk__free(extra);
+}
+
 void lk__claim_unref(lk__claim *claim)
 {
     lk__place *place = claim->place;
@@ -192,8 +235,7 @@ void lk__claim_unref(lk__claim *claim)
     lk__free(claim->seek);
     lk__free(claim->pass);
     lk__free(claim->close);
-    lk__free(claim->beside);
-    lk__free(claim->reason);
+    extra_free(claim->extra);
     lk__free(claim);
     lk__place_unref(place);
 }

@@ -94,6 +94,16 @@ typedef struct lk__closing {
     lk__tempo tempo;     /* of passing on */
 } lk__closing;
 
+/* What few claims have, in memory of its own. */
+typedef struct lk__extra {
+    lk__terms terms;
+    char *beside;         /* the other claim of its owner's; NULL: none */
+    char *reason;         /* NULL: none */
+    uint64_t replicas;    /* that are known to have it, */
+    uint64_t replicas_by; /* by a count on this connection of the lane */
+} lk__extra;
+
+/* A client may have very many: what most do not need is made when it is needed. */
 struct lk__claim {
     lk__claim *next, *prev; /* in the place; held ones come first */
     lk__entry entry;        /* by its number */
@@ -101,69 +111,70 @@ struct lk__claim {
     unsigned refs; /* alive, each handle, each request and batch under way */
     uint8_t state; /* an lk__claim_state */
     uint8_t line;  /* an lk__line */
-    bool was_held; /* or is; such ones come first */
+    bool watchdog; /* its lease is renewed; read without the monitor */
+    _Atomic bool
+        is_denied;    /* a renewal was since the last one that was not; read
+                               without the monitor, too */
+    _Atomic int loss; /* an lk_loss; set before lost_at */
+
+    bool was_held : 1; /* or is; such ones come first */
 
     /* Wanted and queued. */
-    bool is_near;   /* its member says that its messages come by the place's
-                       own channel; said by its first acquire for good */
-    bool queueable; /* the acquire under way asks for a ticket */
-    bool unqueued;  /* it cannot, but would; see the place's count */
-    bool in_doubt;  /* an acquire may have run, unanswered */
-    bool doubted;   /* one was, at any time */
-    bool opened;    /* told to look, while a look was under way */
-    bool signaled;  /* has popped a signal, and not been answered since */
-    bool held_back; /* stays in the client's pace */
+    bool is_near : 1;   /* its member says that its messages come by the place's
+                           own channel; said by its first acquire for good */
+    bool queueable : 1; /* the acquire under way asks for a ticket */
+    bool unqueued : 1;  /* it cannot, but would; see the place's count */
+    bool in_doubt : 1;  /* an acquire may have run, unanswered */
+    bool doubted : 1;   /* one was, at any time */
+    bool opened : 1;    /* told to look, while a look was under way */
+    bool signaled : 1;  /* has popped a signal, and not been answered since */
+    bool held_back : 1; /* stays in the client's pace */
 
     /* Held. */
-    bool watchdog;
-    bool borrowed;   /* whoever imports the text has it, and nobody says so */
-    bool confirmed;  /* it has its own lease, not only that of a pushed grant */
-    bool renewing;   /* in a batch that is due or under way */
-    bool is_mixed;   /* its lease may stand in other keys than its mode says */
-    bool is_apart;   /* it has one of its own to its end, as the server said */
-    bool is_due;     /* on the list of its node */
-    bool late;       /* and counted as such */
-    bool unanswered; /* the last renewal had no answer */
-    _Atomic bool is_denied; /* one was denied since it was renewed last; read
-                               without the monitor */
+    bool borrowed : 1; /* whoever imports the text has it, and nobody says so */
+    bool
+        confirmed : 1; /* it has its own lease, not only that of a pushed grant */
+    bool renewing : 1; /* in a batch that is due or under way */
+    bool
+        is_mixed : 1; /* its lease may stand in other keys than its mode says */
+    bool
+        is_apart : 1; /* it has one of its own to its end, as the server said */
+    bool is_due : 1;  /* on the list of its node */
+    bool late : 1;    /* and counted as such */
+    bool unanswered : 1; /* the last renewal had no answer */
 
     /* Being released. */
-    bool valid_at_release;
-    bool release_unanswered; /* a release before this one may have run */
+    bool valid_at_release : 1;
+    bool release_unanswered : 1; /* a release before this one may have run */
 
-    char nonce[17]; /* known to the server and to this client alone */
-    lk__terms terms;
-    char *beside;    /* the other claim of its owner's; NULL: none */
+    unsigned renew_failures;
+    uint64_t nonce;  /* known to the server and to this client alone */
     lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
 
     /* Each only while it is needed; else NULL. */
     lk__seeking *seek;
     lk__passing *pass;
     lk__closing *close;
+    lk__extra *extra; /* to its end, once it is there */
 
     /* Held. */
     uint64_t fence;       /* of the grant; what the server knows it by */
     uint64_t local_fence; /* of the present local owner: fence to top_fence */
     uint64_t top_fence;   /* the highest that is reserved */
     uint64_t lease_ms;
-    char *reason; /* NULL: none */
     uint64_t granted_at;
     uint64_t server_until; /* the latest time to which it may be kept there */
     uint64_t asked_ms;     /* the longest lease the server was asked for */
-    uint64_t replicas;     /* that are known to have it, */
-    uint64_t replicas_by;  /* by a count on this connection of the lane */
     _Atomic uint64_t leased_until; /* as far as its lease goes; read without the
-                                      monitor, as the next five */
+                                      monitor, as the next four */
     /* As far as its server was believed when it was heard to know it, and is in
        this reign, if that lasts; NULL: it is under none. */
     _Atomic uint64_t believed_until;
     lk__trust *_Atomic trust;
     _Atomic uint64_t reign;
     _Atomic uint64_t lost_at; /* 0: not lost */
-    _Atomic int loss;         /* an lk_loss; set before lost_at */
-    unsigned renew_failures;
-    uint64_t turn;      /* the server that knew it last; see node.h */
-    uint64_t renew_at;  /* LK__NEVER: not to be renewed */
+    uint64_t turn;            /* the server that knew it last; see node.h */
+    uint64_t renew_at;        /* LK__NEVER: not to be renewed */
     uint64_t ask_since; /* what was sent before says nothing of it any more */
     uint64_t kept_at;   /* when its record was last made to last */
     uint64_t kept_by;   /* and the inbox that stood then; 0: none */
@@ -177,6 +188,16 @@ struct lk__claim {
 
     char id[]; /* "<client uuid>:<number>", as it stands in Redis */
 };
+
+/* What it asks for beyond a lease: nothing, where it has no extra. */
+const lk__terms *lk__claim_terms(const lk__claim *claim);
+
+/* Its extra, which is made if there is none; NULL: out of memory. */
+lk__extra *lk__claim_extra(lk__claim *claim);
+
+/* Its nonce, as it stands in Redis. */
+enum { LK__NONCE_SIZE = 17 };
+const char *lk__claim_nonce(const lk__claim *claim, char text[LK__NONCE_SIZE]);
 
 /* A new claim of this place, WANTED, with the lease that the wait wants; NULL: out
    of memory. */

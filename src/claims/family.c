@@ -39,16 +39,19 @@ static lk__text inbox_of(const lk__claim *claim, char text[LK__TENANT_MAX + 2])
 lk__text lk__family_member(lk__question *q, const lk__claim *claim,
                            const char *mode, const char *base)
 {
-    char inbox[LK__TENANT_MAX + 2];
+    char inbox[LK__TENANT_MAX + 2], nonce[LK__NONCE_SIZE];
+    const lk__extra *extra = claim->extra;
+    uint64_t need = lk__claim_terms(claim)->need;
+    bool has_reason = extra != NULL && extra->reason != NULL;
     const lk__member_text member = {
         .claim = lk__text_of(claim->id),
-        .nonce = lk__text_of(claim->nonce),
+        .nonce = lk__text_of(lk__claim_nonce(claim, nonce)),
         .mode = lk__text_of(mode),
-        .need = claim->terms.need > 0 ? (int64_t)claim->terms.need : 1,
+        .need = need > 0 ? (int64_t)need : 1,
         .lease = (int64_t)claim->lease_ms,
         .base = lk__text_of(base),
         .inbox = inbox_of(claim, inbox),
-        .reason = lk__text_of(claim->reason != NULL ? claim->reason : ""),
+        .reason = lk__text_of(has_reason ? extra->reason : ""),
     };
     char *text = lk__question_text(q, LK__MEMBER_SIZE);
 

@@ -39,12 +39,13 @@ static lk__claim *claim_of(const lk__node *node, const message *m)
 {
     lk__claim *claim = lk__claim_find(node->client, m->claim);
     const lk__place *place = claim == NULL ? NULL : claim->place;
+    char nonce[LK__NONCE_SIZE];
 
     if (place == NULL || place->node != node ||
         strcmp(place->kind->family, m->family) != 0 ||
         strcmp(place->name, m->name) != 0)
         return NULL;
-    return strcmp(m->nonce, claim->nonce) == 0 ? claim : NULL;
+    return strcmp(m->nonce, lk__claim_nonce(claim, nonce)) == 0 ? claim : NULL;
 }
 
 /* What is borrowed here, and held under this id; NULL: nothing. */

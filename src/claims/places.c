@@ -163,7 +163,8 @@ static void claims_leave_node(lk__place *place)
         if (claim->seek != NULL && claim->seek->bound != LK__NEVER)
             claim->seek->bound = 0;
         claim->kept_by = 0;
-        claim->replicas = 0;
+        if (claim->extra != NULL)
+            claim->extra->replicas = 0;
         claim->turn = 0;
         claim->is_apart = false;
         lk__claim_believe_no_more(claim);

@@ -255,19 +255,32 @@ static void renew(lk__replicas *replicas, lk__need *need)
 /* What another connection has counted may have been another master's. */
 static uint64_t known(const lk__replicas *replicas, const lk__claim *claim)
 {
-    return claim->replicas_by == replicas->downs ? claim->replicas : 0;
+    const lk__extra *extra = claim->extra;
+
+    return extra != NULL && extra->replicas_by == replicas->downs
+               ? extra->replicas
+               : 0;
+}
+
+/* Without memory they are counted again. */
+static void
+known_note(const lk__replicas *replicas, lk__claim *claim, uint64_t had)
+{
+    lk__extra *extra = lk__claim_extra(claim);
+
+    if (extra == NULL)
+        return;
+    if (known(replicas, claim) < had)
+        extra->replicas = had;
+    extra->replicas_by = replicas->downs;
 }
 
 static void judge(lk__replicas *replicas, lk__need *need, uint64_t had)
 {
-    lk__claim *claim = need->claim;
-
     need->had = had;
     if (had < need->count)
         return;
-    if (known(replicas, claim) < had)
-        claim->replicas = had;
-    claim->replicas_by = replicas->downs;
+    known_note(replicas, need->claim, had);
     end(need, LK_OK, NULL);
 }
 

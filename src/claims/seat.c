@@ -94,7 +94,6 @@ static lk__claim *claim_for(lk__place *place, const lk__wait *wait)
     if (claim == NULL)
         return NULL;
     claim->line = (uint8_t)wait->line;
-    claim->terms = wait->terms;
     if (wait->line == LK__LINE_SHARED && !wait->try_only)
         place->front = claim;
     return claim;

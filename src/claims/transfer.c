@@ -46,6 +46,7 @@ static lk_status export_check(const lk_hold *hold, const char *text)
 static lk_status export_text(const lk_hold *hold, char *text, size_t size)
 {
     const lk__claim *claim = hold->claim;
+    const char *mode = lk__claim_terms(claim)->mode;
     int length;
 
     if (!lk__claim_is_valid(claim))
@@ -55,8 +56,7 @@ static lk_status export_text(const lk_hold *hold, char *text, size_t size)
     length =
         snprintf(text, size,
                  "latchkey1 %s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
-                 claim->place->kind->word,
-                 claim->terms.mode != NULL ? claim->terms.mode : "-", claim->id,
+                 claim->place->kind->word, mode != NULL ? mode : "-", claim->id,
                  claim->fence, hold->fence, claim->lease_ms,
                  claim->watchdog ? 1 : 0, claim->place->name);
     if (length < 0 || (size_t)length >= size)
@@ -209,7 +209,7 @@ static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
         return false;
     claim->fence = claim->local_fence = answer->fence;
     claim->top_fence = answer->top_fence;
-    claim->terms.need = answer->need;
+    claim->extra->terms.need = answer->need;
     return true;
 }
 
@@ -311,12 +311,16 @@ foreign_new(lk__place *place, const struct exported *from, bool borrows)
 
     if (claim == NULL)
         return NULL;
+    if (lk__claim_extra(claim) == NULL) {
+        lk__claim_kill(claim);
+        return NULL;
+    }
     claim->lease_ms = from->lease_ms;
     claim->watchdog = from->watchdog;
     claim->state = LK__CLAIM_FOREIGN;
     claim->line = LK__LINE_OWN;
     claim->borrowed = borrows;
-    claim->terms.mode = from->mode;
+    claim->extra->terms.mode = from->mode;
     claim->is_mixed = true; /* others may hold beside it */
     claim->fence = from->fence;
     claim->local_fence = from->hold_fence;

@@ -35,17 +35,23 @@ static lk__question *fill_for(lk__question *q, const lk__place *place,
     return q;
 }
 
+/* The other claim of its owner's; NULL: none. */
+static const char *beside(const lk__claim *claim)
+{
+    return claim->extra != NULL ? claim->extra->beside : NULL;
+}
+
 /* A write above a read of the same owner's. */
 static bool is_upgrade(const lk__claim *claim)
 {
-    return lk__rwlock_writes(claim) && claim->beside != NULL;
+    return lk__rwlock_writes(claim) && beside(claim) != NULL;
 }
 
 static lk__text member(lk__question *q, const lk__claim *claim)
 {
     if (is_upgrade(claim))
-        return lk__family_member(q, claim, "x", claim->beside);
-    return lk__family_member(q, claim, claim->terms.mode, "-");
+        return lk__family_member(q, claim, "x", beside(claim));
+    return lk__family_member(q, claim, lk__claim_terms(claim)->mode, "-");
 }
 
 /* ---- seeking ---- */
@@ -61,10 +67,10 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .how = how,
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
-        .order = (char)('0' + claim->terms.number),
-        .writes = lk__text_of(lk__rwlock_writes(claim) || claim->beside == NULL
+        .order = (char)('0' + lk__claim_terms(claim)->number),
+        .writes = lk__text_of(lk__rwlock_writes(claim) || beside(claim) == NULL
                                   ? ""
-                                  : claim->beside),
+                                  : beside(claim)),
         .channel = lk__family_channel(place),
     };
 

@@ -94,9 +94,16 @@ void lk_rwlock_free(lk_rwlock *rwlock)
 
 static const char reading[] = "r", upgradeable[] = "u", writing[] = "w";
 
+static bool is_of_mode(const lk__claim *claim, const char *mode)
+{
+    const char *its = lk__claim_terms(claim)->mode;
+
+    return its != NULL && its[0] == mode[0];
+}
+
 bool lk__rwlock_writes(const lk__claim *claim)
 {
-    return claim->terms.mode != NULL && claim->terms.mode[0] == writing[0];
+    return is_of_mode(claim, writing);
 }
 
 /* A writer's field. */
@@ -107,7 +114,7 @@ static const char *guard(const lk__claim *claim)
 
 void lk__rwlock_set_writes(lk__claim *claim, bool writes)
 {
-    claim->terms.mode = writes ? writing : reading;
+    claim->extra->terms.mode = writes ? writing : reading;
 }
 
 /* The valid claim by which the owner of the wait holds in this mode; NULL: it
@@ -116,7 +123,7 @@ static lk__claim *held_by(const lk__wait *wait, const char *mode)
 {
     for (lk__claim *claim = wait->place->first_claim;
          claim != NULL && claim->was_held; claim = claim->next) {
-        if (claim->terms.mode != NULL && claim->terms.mode[0] == mode[0] &&
+        if (is_of_mode(claim, mode) &&
             lk__claim_is_owned_by(claim, wait->owner))
             return claim;
     }

@@ -16,6 +16,7 @@ enum { SHARE_SIZE = 72 }; /* a claim's need and its id */
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
+    const lk__terms *terms = lk__claim_terms(claim);
     lk__question *q =
         lk__family_begin(place, &lk__semaphore_acquire, LK__MEMBER_SIZE);
     lk__semaphore_acquire_args args = {
@@ -24,8 +25,8 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
-        .number = (int64_t)claim->terms.number,
-        .sets = claim->terms.text != NULL ? claim->terms.text[0] : '-',
+        .number = (int64_t)terms->number,
+        .sets = terms->text != NULL ? terms->text[0] : '-',
         .db = lk__family_db(place),
         .channel = lk__family_channel(place),
     };
@@ -259,8 +260,9 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        const lk__share_text share = {.need = (int64_t)claims[i]->terms.need,
-                                      .claim = lk__text_of(claims[i]->id)};
+        const lk__share_text share =
+            {.need = (int64_t)lk__claim_terms(claims[i])->need,
+             .claim = lk__text_of(claims[i]->id)};
         char *text = lk__question_text(q, SHARE_SIZE);
 
         shares[i] =

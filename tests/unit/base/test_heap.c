@@ -38,9 +38,9 @@ static void a_timer_is_taken_when_it_is_due_and_not_before(void **state)
     (void)state;
     lk__timer_set(&heap, &timer, 10);
     assert_null(lk__heap_take_due(&heap, 9));
-    assert_true(timer.is_set);
+    assert_true(lk__timer_is_set(&timer));
     assert_ptr_equal(lk__heap_take_due(&heap, 10), &timer);
-    assert_false(timer.is_set);
+    assert_false(lk__timer_is_set(&timer));
     assert_null(lk__heap_first(&heap));
 }
 
@@ -136,7 +136,7 @@ static void check_model(void)
 
     assert_int_equal(first == NULL ? UINT64_MAX : first->at, model_first());
     for (size_t i = 0; i < TIMERS; i++)
-        assert_int_equal(timers[i].is_set, times[i] != 0);
+        assert_int_equal(lk__timer_is_set(&timers[i]), times[i] != 0);
 }
 
 static void any_order_of_calls_agrees_with_a_search(void **state)
