@@ -173,7 +173,7 @@ static void grant_write(const lk__claim *claim, forge_flaw flaw, uint64_t fence,
                    "grant %u %s %s %s %" PRIu64 " %" PRIu64 " 0 %d %s",
                    (unsigned)place->client->settings.db +
                        (flaw == FLAW_DATABASE),
-                   family, claim->id,
+                   family, lk__claim_id(claim),
                    flaw == FLAW_NONCE ? "0123456789abcdef"
                                       : lk__claim_nonce(claim, nonce),
                    ticket, fence, LEASE_MS, name);

@@ -139,7 +139,8 @@ void sim_actor_revokes(sim_actor *actor)
     actor->run->counts.operations++;
     sim_judge_status(actor, "revoke",
                      sim_actor_art(actor)->revoke(actor->handle,
-                                                  grip->hold->claim->id,
+                                                  lk__claim_id(
+                                                      grip->hold->claim),
                                                   on_revoked, actor));
 }
 

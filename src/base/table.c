@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Chained hashing that doubles when there are as many entries as buckets. */
+/* Chained hashing that doubles when there are twice as many entries as buckets. */
 
 #include "base/table.h"
 
 #include "base/mem.h"
 
-enum { FIRST_BUCKETS = 64 };
+enum { FIRST_BUCKETS = 64, CHAIN = 2 };
 
 static lk__entry **bucket_of(const lk__table *table, uint64_t hash)
 {
@@ -41,7 +41,7 @@ bool lk__table_add(lk__table *table, lk__entry *entry, uint64_t hash)
 {
     lk__entry **bucket;
 
-    if (table->count >= table->bucket_count && !grow(table) &&
+    if (table->count >= CHAIN * table->bucket_count && !grow(table) &&
         table->bucket_count == 0)
         return false;
     bucket = bucket_of(table, hash);

@@ -39,7 +39,8 @@ static void proof_take(lk__cell_order *order, const lk__place *place,
         claim->place->slot != place->slot)
         return;
     order->lock = claim->place;
-    snprintf(order->field, sizeof(order->field), "%s%s", claim->id, suffix);
+    snprintf(order->field, sizeof(order->field), "%s%s", lk__claim_id(claim),
+             suffix);
 }
 
 lk_status lk__cell_guard(lk__cell_order *order, const lk__place *place,

@@ -66,7 +66,7 @@ static void batch_lost(struct batch *batch, const lk__list *lost)
         if (one.code != LK__RENEW_UNSURE) {
             lk__claim_lose(claim, lk__claim_loss_of(one.code));
         } else {
-            claim->kept_by = 0; /* so the next one is whole */
+            claim->kept_at = 0; /* so the next one is whole */
             batch->leases[at] = 0;
         }
     }
@@ -276,8 +276,8 @@ static lk_status batch_ask(struct batch *batch)
     const lk__claim *first = batch->claims[0];
     lk__question *question =
         batch->whole
-            ? protocol_of(batch)->keep(first->place, first->id, first->fence,
-                                       batch->leases[0], 0)
+            ? protocol_of(batch)->keep(first->place, lk__claim_id(first),
+                                       first->fence, batch->leases[0], 0)
             : protocol_of(batch)->renew(batch->claims, batch->leases,
                                         batch->count);
     lk_status status;
@@ -304,6 +304,7 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
 {
     const lk_client *client = claim->place->client;
     uint64_t ns = client->settings.fence_keep_ms * LK__MS / RECORD_PART;
+    uint64_t inbox_at = lk__node_inbox_at(claim->place->node);
 
     if (claim->place->kind->fenceless)
         return false; /* its own keys are all that there are */
@@ -312,12 +313,12 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
     if (is_in_cluster(claim) && claim->renew_failures % 2 == 1 &&
         claim->turn == claim->place->node->belief.turn)
         return false; /* of a slot that moves some keys may be elsewhere */
-    if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
+    if (strncmp(lk__claim_id(claim), client->id, strlen(client->id)) != 0)
         return true; /* borrowed: its end is told to another */
     if (ns > WHOLE_MS * LK__MS)
         ns = WHOLE_MS * LK__MS;
-    return claim->kept_by == 0 || now >= claim->kept_at + ns ||
-           claim->kept_by != lk__node_inbox_at(claim->place->node);
+    return inbox_at == 0 || claim->kept_at < inbox_at ||
+           now >= claim->kept_at + ns;
 }
 
 static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)

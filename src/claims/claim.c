@@ -107,25 +107,17 @@ void lk__claim_held_first(lk__claim *claim)
     place_link_first(claim);
 }
 
-lk__claim *
-lk__claim_new_numbered(lk__place *place, uint64_t number, const char *id)
+lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
 {
     lk_client *client = place->client;
-    char own[LK__CLAIM_ID_SIZE];
-    lk__claim *claim;
+    lk__claim *claim = lk__alloc(sizeof(*claim));
 
-    if (id == NULL) {
-        snprintf(own, sizeof(own), "%s:%" PRIu64, client->id, number);
-        id = own;
-    }
-    claim = lk__alloc(sizeof(*claim) + strlen(id) + 1);
     if (claim == NULL)
         return NULL;
     if (!lk__table_add(&client->work->claims, &claim->entry, number)) {
         lk__free(claim);
         return NULL;
     }
-    memcpy(claim->id, id, strlen(id) + 1);
     claim->nonce = lk__client_random(client, UINT64_MAX);
     claim->refs = 1;
     claim->state = LK__CLAIM_WANTED;
@@ -160,6 +152,19 @@ lk__extra *lk__claim_extra(lk__claim *claim)
     return claim->extra;
 }
 
+const char *lk__claim_id(const lk__claim *claim)
+{
+    const lk_client *client = claim->place->client;
+    char *text;
+
+    if (claim->borrowed)
+        return claim->extra->borrowed_id;
+    text = lk__question_id(&client->work->question);
+    snprintf(text, LK__CLAIM_ID_SIZE, "%s:%" PRIu64, client->id,
+             claim->entry.hash);
+    return text;
+}
+
 const char *lk__claim_nonce(const lk__claim *claim, char text[LK__NONCE_SIZE])
 {
     snprintf(text, LK__NONCE_SIZE, "%016" PRIx64, claim->nonce);
@@ -185,8 +190,7 @@ static bool extra_take(lk__claim *claim, const lk__wait *wait)
 lk__claim *lk__claim_new(lk__place *place, const lk__wait *wait)
 {
     lk__claim *claim =
-        lk__claim_new_numbered(place, ++place->client->work->last_claim_number,
-                               NULL);
+        lk__claim_new_numbered(place, ++place->client->work->last_claim_number);
 
     if (claim == NULL)
         return NULL;
@@ -223,6 +227,7 @@ static void extra_free(lk__extra *extra)
         return;
     lk__free(extra->beside);
     lk__free(extra->reason);
+    lk__free(extra->borrowed_id);
     lk__free(extra);
 }
 

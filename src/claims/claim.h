@@ -99,6 +99,7 @@ typedef struct lk__extra {
     lk__terms terms;
     char *beside;         /* the other claim of its owner's; NULL: none */
     char *reason;         /* NULL: none */
+    char *borrowed_id;    /* by which the server knows it; NULL: its own */
     uint64_t replicas;    /* that are known to have it, */
     uint64_t replicas_by; /* by a count on this connection of the lane */
 } lk__extra;
@@ -112,10 +113,9 @@ struct lk__claim {
     uint8_t state; /* an lk__claim_state */
     uint8_t line;  /* an lk__line */
     bool watchdog; /* its lease is renewed; read without the monitor */
-    _Atomic bool
-        is_denied;    /* a renewal was since the last one that was not; read
-                               without the monitor, too */
-    _Atomic int loss; /* an lk_loss; set before lost_at */
+    _Atomic bool is_denied; /* its last renewal was; read so, too */
+    unsigned renew_failures;
+    _Atomic uint8_t loss; /* an lk_loss; set before lost_at; read so, too */
 
     bool was_held : 1; /* or is; such ones come first */
 
@@ -132,22 +132,18 @@ struct lk__claim {
 
     /* Held. */
     bool borrowed : 1; /* whoever imports the text has it, and nobody says so */
-    bool
-        confirmed : 1; /* it has its own lease, not only that of a pushed grant */
-    bool renewing : 1; /* in a batch that is due or under way */
-    bool
-        is_mixed : 1; /* its lease may stand in other keys than its mode says */
-    bool
-        is_apart : 1; /* it has one of its own to its end, as the server said */
-    bool is_due : 1;  /* on the list of its node */
-    bool late : 1;    /* and counted as such */
+    bool confirmed : 1;  /* it has its own lease, not that of a pushed grant */
+    bool renewing : 1;   /* in a batch that is due or under way */
+    bool is_mixed : 1;   /* its lease may be in other keys than its mode says */
+    bool is_apart : 1;   /* it has its own to its end, as the server said */
+    bool is_due : 1;     /* on the list of its node */
+    bool late : 1;       /* and counted as such */
     bool unanswered : 1; /* the last renewal had no answer */
 
     /* Being released. */
     bool valid_at_release : 1;
     bool release_unanswered : 1; /* a release before this one may have run */
 
-    unsigned renew_failures;
     uint64_t nonce;  /* known to the server and to this client alone */
     lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
 
@@ -174,20 +170,22 @@ struct lk__claim {
     _Atomic uint64_t reign;
     _Atomic uint64_t lost_at; /* 0: not lost */
     uint64_t turn;            /* the server that knew it last; see node.h */
-    uint64_t renew_at;        /* LK__NEVER: not to be renewed */
-    uint64_t ask_since; /* what was sent before says nothing of it any more */
-    uint64_t kept_at;   /* when its record was last made to last */
-    uint64_t kept_by;   /* and the inbox that stood then; 0: none */
+    union {
+        uint64_t renew_at;   /* HELD; LK__NEVER: not to be renewed */
+        uint64_t give_up_at; /* RELEASING to LEAVING: then it is gone anyway */
+    };
+    uint64_t kept_at; /* when its record was made to last, while the inbox stood
+                         that stands now, or one before; 0: it is not */
     lk__claim *next_due, *prev_due;
     uint64_t late_at;    /* not renewed by then, it is late; 0: it is not due */
     lk_hold *first_hold; /* handles on it */
-
-    /* Being released, or leaving. */
-    uint64_t give_up_at; /* by then the server has dropped it itself */
-    lk__releaser *releaser;
-
-    char id[]; /* "<client uuid>:<number>", as it stands in Redis */
+    lk__releaser *releaser; /* being released; NULL: nobody waits for that */
 };
+
+/* Its id, "<client uuid>:<number>", or another client's of what is borrowed, as it
+   stands in Redis. It lasts until LK__QUESTION_IDS more were asked for. Inside the
+   monitor. */
+const char *lk__claim_id(const lk__claim *claim);
 
 /* What it asks for beyond a lease: nothing, where it has no extra. */
 const lk__terms *lk__claim_terms(const lk__claim *claim);

@@ -338,7 +338,7 @@ static void say(lk__place *place, lk__claim_state how)
 {
     lk_client *client = place->client;
     lk__claim *claim =
-        lk__claim_new_numbered(place, ++client->work->last_claim_number, NULL);
+        lk__claim_new_numbered(place, ++client->work->last_claim_number);
 
     if (claim == NULL)
         return; /* no memory: those who wait find out by looking */
@@ -365,7 +365,7 @@ void lk__claim_hand_on(lk__place *place)
 
 void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)
 {
-    lk__claim *claim = lk__claim_new_numbered(place, number, NULL);
+    lk__claim *claim = lk__claim_new_numbered(place, number);
 
     if (claim == NULL)
         return; /* no memory: its lease ends it */

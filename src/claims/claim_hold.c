@@ -233,7 +233,7 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
     uint64_t deadline = lk__claim_deadline(claim);
 
     claim->state = LK__CLAIM_LOST;
-    claim->loss = (int)loss;
+    claim->loss = (uint8_t)loss;
     claim->lost_at = now < deadline ? now : deadline;
     claim->renew_at = LK__NEVER;
     lk__pace_done(claim);
@@ -241,8 +241,8 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
     client->stats.losses++;
     client->stats.holding--;
     lk__client_log(client, LK_LOG_ERROR, "%s %s: hold %s is lost: %s",
-                   claim->place->kind->word, claim->place->name, claim->id,
-                   lk__loss_text(loss));
+                   claim->place->kind->word, claim->place->name,
+                   lk__claim_id(claim), lk__loss_text(loss));
     lk__holds_tell_lost(claim);
     lk__place_drive(claim->place); /* others counted on being passed it */
 }
@@ -256,8 +256,8 @@ void lk__claim_denied(lk__claim *claim, const char *words)
     if (!claim->is_denied)
         lk__client_log(node->client, LK_LOG_WARN,
                        "%s %s: hold %s is not renewed: %s",
-                       claim->place->kind->word, claim->place->name, claim->id,
-                       text);
+                       claim->place->kind->word, claim->place->name,
+                       lk__claim_id(claim), text);
     claim->is_denied = true;
     memcpy(node->denial, text, strlen(text) + 1); /* the words may be its own */
 }
@@ -273,14 +273,15 @@ lk_loss lk__claim_loss_of(int64_t code)
 void lk__claim_renew_soon(lk__claim *claim)
 {
     claim->renew_at = lk__client_now(claim->place->client);
-    claim->ask_since = claim->renew_at;
     lk__claim_arm(claim);
 }
 
 void lk__claim_kept(lk__claim *claim, uint64_t sent_at, uint64_t inbox_at)
 {
-    claim->kept_at = sent_at;
-    claim->kept_by = inbox_at;
+    bool has_heard =
+        inbox_at != 0 && inbox_at == lk__node_inbox_at(claim->place->node);
+
+    claim->kept_at = has_heard ? sent_at : 0;
 }
 
 void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms)

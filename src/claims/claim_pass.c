@@ -99,7 +99,8 @@ void lk__claim_prepare_pass(lk__claim *claim)
     /* Of an import that may be longer than what waits here asked for. */
     lk__claim_asked(claim, now, claim->lease_ms);
     if (lk__claim_send(claim, &pass->ask,
-                       lk__claim_protocol(claim)->keep(claim->place, claim->id,
+                       lk__claim_protocol(claim)->keep(claim->place,
+                                                       lk__claim_id(claim),
                                                        claim->fence,
                                                        claim->lease_ms,
                                                        RESERVE)) == LK_OK)

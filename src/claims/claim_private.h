@@ -15,10 +15,9 @@
 
 #define LK__MS UINT64_C(1000000)
 
-/* A claim with a number that was drawn before, which never seeks. id: another
-   client's, for that of what is borrowed; NULL: its own. NULL: out of memory. */
-lk__claim *
-lk__claim_new_numbered(lk__place *place, uint64_t number, const char *id);
+/* A claim with a number that was drawn before, which never seeks. NULL: out of
+   memory. */
+lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number);
 
 /* Of one that is HELD now, frees what it needed till then, unless an answer is still
    under way: then that does. */

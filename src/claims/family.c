@@ -44,7 +44,7 @@ lk__text lk__family_member(lk__question *q, const lk__claim *claim,
     uint64_t need = lk__claim_terms(claim)->need;
     bool has_reason = extra != NULL && extra->reason != NULL;
     const lk__member_text member = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .nonce = lk__text_of(lk__claim_nonce(claim, nonce)),
         .mode = lk__text_of(mode),
         .need = need > 0 ? (int64_t)need : 1,

@@ -59,7 +59,8 @@ static lk__claim *borrowed_of(const lk__node *node, const message *m)
             continue;
         for (lk__claim *claim = place->first_claim; claim != NULL;
              claim = claim->next) {
-            if (claim->state == LK__CLAIM_HELD && strcmp(claim->id, m->id) == 0)
+            if (claim->state == LK__CLAIM_HELD &&
+                strcmp(lk__claim_id(claim), m->id) == 0)
                 return claim;
         }
     }

@@ -34,7 +34,8 @@ static bool is_ended(const struct force *force, const lk__claim *claim)
 {
     return claim->state == LK__CLAIM_HELD &&
            claim->granted_at < force->ask.request.sent_at &&
-           (force->owner[0] == '\0' || strcmp(force->owner, claim->id) == 0);
+           (force->owner[0] == '\0' ||
+            strcmp(force->owner, lk__claim_id(claim)) == 0);
 }
 
 /* NULL: none is left. */
@@ -60,7 +61,7 @@ static void own_look(const lk__place *asked)
         for (lk__claim *claim = place->first_claim;
              claim != NULL && are_one_name(place, asked); claim = claim->next)
             if (claim->state == LK__CLAIM_HELD) {
-                claim->kept_by = 0;
+                claim->kept_at = 0;
                 lk__claim_renew_soon(claim);
             }
     }

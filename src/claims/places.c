@@ -162,7 +162,7 @@ static void claims_leave_node(lk__place *place)
         lk__pace_done(claim);
         if (claim->seek != NULL && claim->seek->bound != LK__NEVER)
             claim->seek->bound = 0;
-        claim->kept_by = 0;
+        claim->kept_at = 0;
         if (claim->extra != NULL)
             claim->extra->replicas = 0;
         claim->turn = 0;

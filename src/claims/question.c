@@ -81,6 +81,11 @@ char *lk__question_text(lk__question *question, size_t size)
     return text;
 }
 
+char *lk__question_id(lk__question *question)
+{
+    return question->ids[question->next_id++ % LK__QUESTION_IDS];
+}
+
 lk_status lk__question_send(lk__conn *conn, lk__request *request,
                             const lk__question *question)
 {

@@ -4,11 +4,16 @@
 
 #include <latchkey/client.h>
 
+#include "claims/wait.h"
 #include "server/conn.h"
 #include "server/shape.h"
 
 /* At most: what a batch of renewals, or of waits, needs. */
-enum { LK__QUESTION_KEYS = 160, LK__QUESTION_ARGS = 136 };
+enum {
+    LK__QUESTION_KEYS = 160,
+    LK__QUESTION_ARGS = 136,
+    LK__QUESTION_IDS = LK__QUESTION_ARGS
+};
 
 /*
  * A call of a script, whole: its keys and its arguments. A client has one, which
@@ -24,6 +29,8 @@ typedef struct lk__question {
     size_t room, taken;
     char *key_texts; /* room for all keys, of so many bytes each */
     size_t key_room;
+    char ids[LK__QUESTION_IDS][LK__CLAIM_ID_SIZE]; /* of claims, in turn */
+    size_t next_id;
 } lk__question;
 
 void lk__question_done(lk__question *question);
@@ -49,6 +56,9 @@ void lk__question_key(lk__question *question, const char *key);
 
 /* So many bytes of the room that lk__question_begin() made. */
 char *lk__question_text(lk__question *question, size_t size);
+
+/* Room for the id of a claim, which is another's after LK__QUESTION_IDS more. */
+char *lk__question_id(lk__question *question);
 
 /* Of one whose last arguments are one for each key: leaves one of its keys, from 0. */
 void lk__question_pick(lk__question *question, size_t key);

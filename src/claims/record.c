@@ -91,7 +91,7 @@ const char *lk__record_first_wait(const lk_client *client)
 static bool is_its(const lk__claim *claim, const lk__wait *wait)
 {
     return lk__claim_is_owned_by(claim, wait->owner) &&
-           strncmp(claim->id, wait->call.client->id, UUID_SIZE) == 0;
+           strncmp(lk__claim_id(claim), wait->call.client->id, UUID_SIZE) == 0;
 }
 
 /* Adds those claims of one place that the owner of a wait holds. budget: how
@@ -108,7 +108,7 @@ static void claims_add(struct text *text, const lk__place *place,
         if (!is_its(claim, wait))
             continue;
         text_add(text, (*named)++ == 0 ? "\nw " : ",");
-        text_add(text, claim->id + UUID_SIZE + 1);
+        text_add(text, lk__claim_id(claim) + UUID_SIZE + 1);
     }
 }
 

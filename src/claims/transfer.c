@@ -22,6 +22,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/names.h"
 #include "base/words.h"
 #include "claims/ask.h"
@@ -56,9 +57,9 @@ static lk_status export_text(const lk_hold *hold, char *text, size_t size)
     length =
         snprintf(text, size,
                  "latchkey1 %s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
-                 claim->place->kind->word, mode != NULL ? mode : "-", claim->id,
-                 claim->fence, hold->fence, claim->lease_ms,
-                 claim->watchdog ? 1 : 0, claim->place->name);
+                 claim->place->kind->word, mode != NULL ? mode : "-",
+                 lk__claim_id(claim), claim->fence, hold->fence,
+                 claim->lease_ms, claim->watchdog ? 1 : 0, claim->place->name);
     if (length < 0 || (size_t)length >= size)
         return lk__fail(LK_EINVAL, "LK_EXPORT_SIZE bytes are needed");
     return LK_OK;
@@ -306,12 +307,13 @@ static lk__claim *
 foreign_new(lk__place *place, const struct exported *from, bool borrows)
 {
     lk__claim *claim =
-        lk__claim_new_numbered(place, ++place->client->work->last_claim_number,
-                               borrows ? from->id : NULL);
+        lk__claim_new_numbered(place, ++place->client->work->last_claim_number);
 
     if (claim == NULL)
         return NULL;
-    if (lk__claim_extra(claim) == NULL) {
+    if (lk__claim_extra(claim) == NULL ||
+        (borrows &&
+         (claim->extra->borrowed_id = lk__strdup(from->id)) == NULL)) {
         lk__claim_kill(claim);
         return NULL;
     }

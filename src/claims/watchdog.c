@@ -108,9 +108,8 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
     claim->unanswered = false;
     claim->is_denied = false;
     claim->renew_failures = 0;
-    claim->renew_at = sent_at < claim->ask_since
-                          ? claim->ask_since
-                          : lk__watchdog_next(claim, sent_at);
+    if (claim->renew_at <= sent_at) /* else it is to be asked once more */
+        claim->renew_at = lk__watchdog_next(claim, sent_at);
     claim->confirmed = true;
     if (is_look) {
         lk__claim_confirm(claim);

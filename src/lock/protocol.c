@@ -26,7 +26,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
     lk__question *q =
         lk__family_begin(place, &lk__lock_acquire, LK__MEMBER_SIZE);
     lk__lock_acquire_args args = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .lease = (int64_t)claim->lease_ms,
         .how = how,
         .interop = lk__family_interop(place),
@@ -163,7 +163,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        ids[i] = lk__text_of(claims[i]->id);
+        ids[i] = lk__text_of(lk__claim_id(claims[i]));
         lk__family_key(q, claims[i]->place, LK__LOCK_KEY_LOCK);
     }
     return lk__family_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
@@ -186,7 +186,7 @@ static lk__question *release(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__lock_close, 0);
-    lk__lock_close_args args = close_args(place, 'r', claim->id);
+    lk__lock_close_args args = close_args(place, 'r', lk__claim_id(claim));
 
     args.fence = (int64_t)claim->fence;
     return q != NULL ? lk__family_fill(q, place, &lk__lock_close,
@@ -198,7 +198,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__lock_close, LK__MEMBER_SIZE);
-    lk__lock_close_args args = close_args(place, 'l', claim->id);
+    lk__lock_close_args args = close_args(place, 'l', lk__claim_id(claim));
 
     if (q == NULL)
         return NULL;

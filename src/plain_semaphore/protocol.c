@@ -21,7 +21,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
     lk__question *q =
         lk__family_begin(place, &lk__plain_semaphore_acquire, LK__MEMBER_SIZE);
     lk__plain_semaphore_acquire_args args = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
@@ -198,7 +198,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     lk__question *q =
         lk__family_begin(place, &lk__plain_semaphore_close, LK__MEMBER_SIZE);
     lk__plain_semaphore_close_args args = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .db = lk__family_db(place),
         .channel = lk__family_channel(place),
         .has_stone = stone_ms > 0,

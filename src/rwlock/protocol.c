@@ -62,7 +62,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
     lk__question *q = lk__family_begin(place, &lk__rwlock_acquire,
                                        LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
     lk__rwlock_acquire_args args = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .lease = (int64_t)claim->lease_ms,
         .how = how,
         .interop = lk__family_interop(place),
@@ -78,7 +78,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
         return NULL;
     args.own = member(q, claim);
     return fill_for(q, place, &lk__rwlock_acquire, LK__RWLOCK_ACQUIRE_WHOLE,
-                    claim->id, &args);
+                    lk__claim_id(claim), &args);
 }
 
 static lk__question *
@@ -225,11 +225,11 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     for (size_t i = 0; i < count; i++) {
         const lk__place *place = claims[i]->place;
 
-        ids[used++] = lk__text_of(claims[i]->id);
+        ids[used++] = lk__text_of(lk__claim_id(claims[i]));
         lk__family_key(q, place, LK__RWLOCK_KEY_LOCK);
         if (each == 2) {
             ids[used++] = lk__text_of("-");
-            add_timeout(q, place, claims[i]->id);
+            add_timeout(q, place, lk__claim_id(claims[i]));
         }
     }
     args.claims_count = used;
@@ -243,7 +243,7 @@ lk__rwlock_ask_downgrade(const lk__claim *claim, uint64_t lease_ms)
     lk__question *q =
         lk__family_begin(place, &lk__rwlock_downgrade, LK__CLAIM_KEY_SIZE);
     const lk__rwlock_downgrade_args args = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .fence = (int64_t)claim->fence,
         .lease = (int64_t)lease_ms,
         .db = lk__family_db(place),
@@ -252,7 +252,8 @@ lk__rwlock_ask_downgrade(const lk__claim *claim, uint64_t lease_ms)
     };
 
     return q != NULL ? fill_for(q, place, &lk__rwlock_downgrade,
-                                LK__RWLOCK_DOWNGRADE_WHOLE, claim->id, &args)
+                                LK__RWLOCK_DOWNGRADE_WHOLE, lk__claim_id(claim),
+                                &args)
                      : NULL;
 }
 
@@ -292,12 +293,13 @@ static lk__question *release(const lk__claim *claim)
     const lk__place *place = claim->place;
     lk__question *q =
         lk__family_begin(place, &lk__rwlock_close, LK__CLAIM_KEY_SIZE);
-    lk__rwlock_close_args args = close_args(place, 'r', claim->id);
+    lk__rwlock_close_args args = close_args(place, 'r', lk__claim_id(claim));
 
     args.fence = (int64_t)claim->fence;
-    return q != NULL ? fill_for(q, place, &lk__rwlock_close,
-                                LK__RWLOCK_CLOSE_WHOLE, claim->id, &args)
-                     : NULL;
+    return q != NULL
+               ? fill_for(q, place, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE,
+                          lk__claim_id(claim), &args)
+               : NULL;
 }
 
 static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
@@ -305,7 +307,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__rwlock_close,
                                        LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
-    lk__rwlock_close_args args = close_args(place, 'l', claim->id);
+    lk__rwlock_close_args args = close_args(place, 'l', lk__claim_id(claim));
 
     if (q == NULL)
         return NULL;
@@ -314,7 +316,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     args.has_stone = stone_ms > 0;
     args.stone = (int64_t)stone_ms;
     return fill_for(q, place, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE,
-                    claim->id, &args);
+                    lk__claim_id(claim), &args);
 }
 
 static lk__question *force(const lk__place *place, const char *owner)
@@ -356,7 +358,7 @@ static lk__question *import(const lk__claim *claim, const char *id,
     lk__family_fill(q, place, &lk__rwlock_import, LK__RWLOCK_IMPORT_WHOLE - 2,
                     &args);
     add_timeout(q, place, id);
-    add_timeout(q, place, claim->id);
+    add_timeout(q, place, lk__claim_id(claim));
     return q;
 }
 

@@ -140,7 +140,7 @@ static bool join(lk__wait *wait, lk__claim *claim)
 static void stand_beside(lk__wait *wait, lk__claim *base)
 {
     wait->line = LK__LINE_OWN;
-    snprintf(wait->beside, sizeof(wait->beside), "%s", base->id);
+    snprintf(wait->beside, sizeof(wait->beside), "%s", lk__claim_id(base));
     if (lk__rwlock_writes(base))
         base->is_mixed = true;
 }

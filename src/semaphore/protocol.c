@@ -20,7 +20,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
     lk__question *q =
         lk__family_begin(place, &lk__semaphore_acquire, LK__MEMBER_SIZE);
     lk__semaphore_acquire_args args = {
-        .claim = lk__text_of(claim->id),
+        .claim = lk__text_of(lk__claim_id(claim)),
         .lease = (int64_t)claim->lease_ms,
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
         .interop = lk__family_interop(place),
@@ -262,7 +262,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     for (size_t i = 0; i < count; i++) {
         const lk__share_text share =
             {.need = (int64_t)lk__claim_terms(claims[i])->need,
-             .claim = lk__text_of(claims[i]->id)};
+             .claim = lk__text_of(lk__claim_id(claims[i]))};
         char *text = lk__question_text(q, SHARE_SIZE);
 
         shares[i] =
@@ -290,7 +290,7 @@ static lk__question *release(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__semaphore_close, 0);
-    lk__semaphore_close_args args = close_args(place, 'r', claim->id);
+    lk__semaphore_close_args args = close_args(place, 'r', lk__claim_id(claim));
 
     args.fence = (int64_t)claim->fence;
     return q != NULL ? lk__family_fill(q, place, &lk__semaphore_close,
@@ -303,7 +303,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     const lk__place *place = claim->place;
     lk__question *q =
         lk__family_begin(place, &lk__semaphore_close, LK__MEMBER_SIZE);
-    lk__semaphore_close_args args = close_args(place, 'l', claim->id);
+    lk__semaphore_close_args args = close_args(place, 'l', lk__claim_id(claim));
 
     if (q == NULL)
         return NULL;

@@ -17,7 +17,8 @@ static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__siglock_acquire, 0);
-    const lk__siglock_acquire_args args = {.claim = lk__text_of(claim->id),
+    const lk__siglock_acquire_args args = {.claim =
+                                               lk__text_of(lk__claim_id(claim)),
                                            .lease = (int64_t)claim->lease_ms};
 
     (void)how;
@@ -87,7 +88,8 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        add_hold(q, claims[i]->place, claims[i]->id, &ids[RENEWAL_KEYS * i]);
+        add_hold(q, claims[i]->place, lk__claim_id(claims[i]),
+                 &ids[RENEWAL_KEYS * i]);
     return lk__family_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
 }
 
@@ -146,12 +148,12 @@ ask_close(const lk__place *place, char why, const char *id, uint64_t stone_ms)
 
 static lk__question *release(const lk__claim *claim)
 {
-    return ask_close(claim->place, 'r', claim->id, 0);
+    return ask_close(claim->place, 'r', lk__claim_id(claim), 0);
 }
 
 static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
-    return ask_close(claim->place, 'l', claim->id, stone_ms);
+    return ask_close(claim->place, 'l', lk__claim_id(claim), stone_ms);
 }
 
 static lk__question *force(const lk__place *place, const char *owner)
@@ -177,7 +179,8 @@ static lk__question *import(const lk__claim *claim, const char *id,
     lk__question *q = lk__family_begin(claim->place, &lk__siglock_import, 0);
     const lk__siglock_import_args args = {.claim = lk__text_of(id),
                                           .lease = (int64_t)lease_ms,
-                                          .own = lk__text_of(claim->id)};
+                                          .own =
+                                              lk__text_of(lk__claim_id(claim))};
 
     (void)fence;
     return q != NULL ? lk__family_fill(q, claim->place, &lk__siglock_import,

@@ -10,7 +10,7 @@
 #include "support/locking.h"
 
 /* A name is as long as most are. What all of them share counts as well. */
-enum { NAMES = 1000, NAME_BYTES = 16, MOST_HANDLE = 300, MOST_HOLD = 500 };
+enum { NAMES = 1000, NAME_BYTES = 16, MOST_HANDLE = 300, MOST_HOLD = 420 };
 
 /* 0: this build's allocator does not say. */
 static size_t bytes_taken(void)
