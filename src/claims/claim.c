@@ -329,18 +329,20 @@ bool lk__claim_is_seeking(const lk__claim *claim)
 
 bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner)
 {
-    if (!lk__claim_is_valid(claim))
-        return false;
-    for (const lk_hold *hold = claim->first_hold; hold != NULL;
-         hold = hold->next) {
-        if (hold->owner == owner)
-            return true;
-    }
-    return false;
+    const lk_hold *hold = claim->first_hold;
+
+    while (hold != NULL && hold->owner != owner)
+        hold = hold->next;
+    return hold != NULL && lk__claim_is_valid(claim);
 }
 
 bool lk__claim_is_valid(const lk__claim *claim)
 {
     return claim->state == LK__CLAIM_HELD &&
-           lk__client_now(claim->place->client) < lk__claim_deadline(claim);
+           lk__claim_is_valid_at(claim, lk__client_now(claim->place->client));
+}
+
+bool lk__claim_is_valid_at(const lk__claim *claim, uint64_t now)
+{
+    return claim->state == LK__CLAIM_HELD && now < lk__claim_deadline(claim);
 }

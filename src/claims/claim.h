@@ -221,10 +221,11 @@ bool lk__claim_pass(lk__claim *claim);
 
 /* Somebody waits locally for a HELD claim: sees to it that passing it on can
    be decided at the release. */
-void lk__claim_prepare_pass(lk__claim *claim);
+void lk__claim_prepare_pass(lk__claim *claim, uint64_t now);
 
 /* Tells whether the claim may go to this wait when it is released. */
-bool lk__claim_suits(const lk__claim *claim, const struct lk__wait *wait);
+bool lk__claim_suits(const lk__claim *claim, const struct lk__wait *wait,
+                     uint64_t now);
 
 /* Tells whether a wait may share this claim, which it then does; sees to it
    that the server is asked whether that will do next time as well. */
@@ -357,6 +358,9 @@ void lk__claim_kill(lk__claim *claim);
 void lk__claim_abandon(lk__claim *claim);
 
 bool lk__claim_is_valid(const lk__claim *claim);
+
+/* The same for a caller that has read the clock. */
+bool lk__claim_is_valid_at(const lk__claim *claim, uint64_t now);
 
 /*
  * Of one that was granted, while somebody has a reference, without the monitor:

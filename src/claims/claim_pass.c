@@ -38,17 +38,17 @@ static lk__passing *passing_of(lk__claim *claim)
 }
 
 /* Extended, it may last for longer than this wait has asked for. */
-static bool is_too_long(const lk__claim *claim, const lk__wait *wait)
+static bool
+is_too_long(const lk__claim *claim, const lk__wait *wait, uint64_t now)
 {
-    return claim->server_until >
-           lk__client_now(claim->place->client) + wait->lease_ms * LK__MS;
+    return claim->server_until > now + wait->lease_ms * LK__MS;
 }
 
-bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait)
+bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait, uint64_t now)
 {
     return claim->place->kind->passes && !claim->borrowed && claim->watchdog &&
            wait->watchdog && claim->renew_failures == 0 &&
-           !is_too_long(claim, wait);
+           !is_too_long(claim, wait, now);
 }
 
 /* ---- the question ------------------------------------------------------------ */
@@ -87,9 +87,8 @@ on_asked(lk__request *request, lk_status status, const redisReply *reply)
     lk__claim_answered(claim);
 }
 
-void lk__claim_prepare_pass(lk__claim *claim)
+void lk__claim_prepare_pass(lk__claim *claim, uint64_t now)
 {
-    uint64_t now = lk__client_now(claim->place->client);
     lk__passing *pass = passing_of(claim);
 
     if (pass == NULL || pass->ask.busy || lk__claim_is_looking(claim) ||
@@ -129,7 +128,7 @@ static uint64_t remaining_wanted(const lk__claim *claim)
 /* Long enough for the next one. */
 static bool lasts(const lk__claim *claim, uint64_t now)
 {
-    return lk__claim_is_valid(claim) &&
+    return lk__claim_is_valid_at(claim, now) &&
            claim->leased_until >= now + remaining_wanted(claim);
 }
 
@@ -144,9 +143,9 @@ bool lk__claim_may_join(lk__claim *claim, const lk__wait *wait)
 
     if (!claim->place->kind->joins || claim->line != LK__LINE_SHARED ||
         !claim->watchdog || claim->renew_failures != 0 || !wait->watchdog ||
-        is_too_long(claim, wait) || !lasts(claim, now))
+        is_too_long(claim, wait, now) || !lasts(claim, now))
         return false;
-    lk__claim_prepare_pass(claim);
+    lk__claim_prepare_pass(claim, now);
     if (claim->pass == NULL || !is_within_budget(claim, now))
         return false;
     claim->pass->passes++;
@@ -160,7 +159,7 @@ bool lk__claim_pass(lk__claim *claim)
     const lk__wait *wait = place->first_wait;
     uint64_t now = lk__client_now(place->client);
 
-    if (wait == NULL || !lk__claim_suits(claim, wait) ||
+    if (wait == NULL || !lk__claim_suits(claim, wait, now) ||
         claim->local_fence >= claim->top_fence || !lasts(claim, now) ||
         passing_of(claim) == NULL || !is_within_budget(claim, now))
         return false;

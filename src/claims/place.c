@@ -193,11 +193,13 @@ bool lk__place_can_queue(const lk__place *place)
 /* ---- the line ---------------------------------------------------------------- */
 
 /* The claim that this client holds and may pass on to the wait, or NULL. */
-static lk__claim *passing_to(const lk__place *place, const lk__wait *wait)
+static lk__claim *
+passing_to(const lk__place *place, const lk__wait *wait, uint64_t now)
 {
     for (lk__claim *claim = place->first_claim;
          claim != NULL && claim->was_held; claim = claim->next) {
-        if (lk__claim_is_valid(claim) && lk__claim_suits(claim, wait))
+        if (lk__claim_is_valid_at(claim, now) &&
+            lk__claim_suits(claim, wait, now))
             return claim;
     }
     return NULL;
@@ -226,6 +228,7 @@ static bool drive_once(lk__place *place)
 {
     const lk__wait *head = place->first_wait;
     lk__claim *claim;
+    uint64_t now;
 
     if (is_outdated(place->front, head)) {
         lk__claim_leave(place->front);
@@ -233,9 +236,10 @@ static bool drive_once(lk__place *place)
     }
     if (head == NULL || head->line != LK__LINE_COMMON || place->front != NULL)
         return false;
-    claim = passing_to(place, head);
+    now = lk__client_now(place->client);
+    claim = passing_to(place, head, now);
     if (claim != NULL) {
-        lk__claim_prepare_pass(claim);
+        lk__claim_prepare_pass(claim, now);
         return false;
     }
     front_make(place, head);

@@ -412,7 +412,7 @@ static lk_status wait_sleep(lk__wait *wait)
 
 /* ret_hold NULL: of a holdless kind. The handle may be freed meanwhile: the
    wait keeps the place, and this the client. */
-static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
+lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold)
 {
     lk_client *client = wish->place->client;
     lk__wait *wait;
@@ -435,14 +435,9 @@ static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
     return status;
 }
 
-lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold)
-{
-    return wait_blocking(wish, ret_hold);
-}
-
 lk_status lk__wait_for(const lk__wish *wish)
 {
-    return wait_blocking(wish, NULL);
+    return lk__wait_acquire(wish, NULL);
 }
 
 /* ---- the async acquire --------------------------------------------------------- */

@@ -95,30 +95,23 @@ static bool sleep_parked(lk__call *call, uint64_t until)
     return true;
 }
 
-/* True: it has left the monitor, and the call is done. */
-static bool sleep_outside(lk__call *call, uint64_t until)
-{
-    lk_client *client = call->client;
-
-    if (!call->done)
-        client->upper->read(client, &call->parking, &call->done, until);
-    return !call->done && sleep_parked(call, until);
-}
-
 bool lk__call_sleep(lk__call *call, uint64_t until)
 {
-    if (sleep_outside(call, until))
+    if (lk__call_await(call, until))
         lk__client_lock(call->client);
     return call->done;
 }
 
 bool lk__call_await(lk__call *call, uint64_t until)
 {
-    if (sleep_outside(call, until))
-        return true;
-    if (call->done)
-        lk__client_leave(call->client);
-    return call->done;
+    lk_client *client = call->client;
+
+    if (!call->done)
+        client->upper->read(client, &call->parking, &call->done, until);
+    if (!call->done)
+        return sleep_parked(call, until);
+    lk__client_leave(client);
+    return true;
 }
 
 lk_status lk__call_status(const lk__call *call)
