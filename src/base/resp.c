@@ -251,8 +251,12 @@ typedef struct reader_limits {
     const redisReplyObjectFunctions *base;
     size_t bytes;
     size_t elements;
-    bool refused;
+    const char *refused; /* why it is not taken; NULL: it is */
 } reader_limits;
+
+static const char too_large[] = "the server's reply is too large";
+static const char too_deep[] = "the server's reply has lists within too many";
+static const char too_long[] = "a line of the server's reply is too long";
 
 /* Adds to a count; at the root of a reply the count begins anew. */
 static bool allow(reader_limits *limits, const redisReadTask *task,
@@ -262,16 +266,34 @@ static bool allow(reader_limits *limits, const redisReadTask *task,
         limits->bytes = 0;
         limits->elements = 0;
     }
-    limits->refused = more > max - *count;
-    if (!limits->refused)
-        *count += more;
-    return !limits->refused;
+    if (more > max - *count) {
+        limits->refused = too_large;
+        return false;
+    }
+    *count += more;
+    return true;
+}
+
+/* hiredis 1 nests without an end, and frees what is nested by recursion. */
+static bool allow_depth(reader_limits *limits, const redisReadTask *task)
+{
+    int depth = 1;
+
+    for (; task->parent != NULL && depth <= LK__RESP_DEPTH_MAX; depth++)
+        task = task->parent;
+    if (depth > LK__RESP_DEPTH_MAX)
+        limits->refused = too_deep;
+    return depth <= LK__RESP_DEPTH_MAX;
 }
 
 static void *create_string(const redisReadTask *task, char *text, size_t size)
 {
     reader_limits *limits = task->privdata;
 
+    if (task->type != REDIS_REPLY_STRING && size > LK__RESP_LINE_MAX) {
+        limits->refused = too_long;
+        return NULL;
+    }
     if (!allow(limits, task, &limits->bytes, size, LK__RESP_BYTES_MAX))
         return NULL;
     return limits->base->createString(task, text, size);
@@ -281,7 +303,8 @@ static void *create_array(const redisReadTask *task, element_count elements)
 {
     reader_limits *limits = task->privdata;
 
-    if (!allow(limits, task, &limits->elements, (size_t)elements,
+    if (!allow_depth(limits, task) ||
+        !allow(limits, task, &limits->elements, (size_t)elements,
                LK__RESP_ELEMENTS_MAX))
         return NULL;
     return limits->base->createArray(task, elements);
@@ -323,8 +346,8 @@ static lk_status reader_fail(const redisReader *reader)
 {
     const reader_limits *limits = reader->privdata;
 
-    if (limits->refused)
-        return lk__fail(LK_EPROTO, "the server's reply is too large");
+    if (limits->refused != NULL)
+        return lk__fail(LK_EPROTO, "%s", limits->refused);
     if (reader->err == REDIS_ERR_OOM)
         return lk__fail(LK_ENOMEM, "out of memory for the server's reply");
     return lk__fail(LK_EPROTO, "the server's reply is not understood: %s",
@@ -342,7 +365,7 @@ lk__resp_reader_feed(redisReader *reader, const char *bytes, size_t size)
      */
     if (reader->err == 0 &&
         reader->len - reader->pos > LK__RESP_BYTES_MAX + (size_t)NUMBER_SIZE) {
-        limits->refused = true;
+        limits->refused = too_large;
         return reader_fail(reader);
     }
     if (redisReaderFeed(reader, bytes, size) != REDIS_OK)
@@ -350,13 +373,32 @@ lk__resp_reader_feed(redisReader *reader, const char *bytes, size_t size)
     return LK_OK;
 }
 
+/*
+ * Whether what is left over is a line whose end does not come. hiredis looks
+ * for it from the beginning each time that more has come. Before the bytes of a
+ * string there is the line that says how many they are.
+ */
+static bool is_endless(const redisReader *reader)
+{
+    static const char end[] = {'\r', '\n'};
+    const size_t most = LK__RESP_LINE_MAX + sizeof(end);
+
+    return reader->len - reader->pos >= most &&
+           memmem(reader->buf + reader->pos, most, end, sizeof(end)) == NULL;
+}
+
 lk_status lk__resp_reader_next(redisReader *reader, redisReply **ret_reply)
 {
-    const reader_limits *limits = reader->privdata;
+    reader_limits *limits = reader->privdata;
     void *reply = NULL;
 
-    if (limits->refused || redisReaderGetReply(reader, &reply) != REDIS_OK)
+    if (limits->refused != NULL ||
+        redisReaderGetReply(reader, &reply) != REDIS_OK)
         return reader_fail(reader);
+    if (reply == NULL && is_endless(reader)) {
+        limits->refused = too_long;
+        return reader_fail(reader);
+    }
     *ret_reply = reply;
     return LK_OK;
 }
