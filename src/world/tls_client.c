@@ -73,7 +73,8 @@ void lk__tls_resume(lk__tls_session *session)
     (void)pthread_mutex_lock(&tls->mutex);
     peer = peer_find(tls, session->host, session->port);
     if (peer != NULL && peer->last != NULL)
-        (void)lk__openssl.SSL_set_session(session->ssl, peer->last);
+        session->resumes =
+            lk__openssl.SSL_set_session(session->ssl, peer->last) == 1;
     (void)pthread_mutex_unlock(&tls->mutex);
 }
 

@@ -126,7 +126,9 @@ struct lk__tls_session {
     size_t in_size;
     bool starves; /* OpenSSL last asked for more than that */
     lk__buffer out;
-    bool stands; /* the handshake is over */
+    bool resumes; /* it was given a session of an earlier one */
+    bool begun;   /* the handshake is under way, or over, */
+    bool stands;  /* and succeeded */
     int error;   /* 0: none yet */
     char words[160];
 };
@@ -137,7 +139,8 @@ struct lk__tls_session {
    is one: with that one the server has proven who it is. */
 void lk__tls_resume(lk__tls_session *session);
 
-/* A handshake is over: notes what it came to, or forgets what it resumed. */
+/* A handshake is over, or was given up: notes what it came to, or forgets what it
+   resumed. */
 void lk__tls_note(lk__tls_session *session, bool succeeded);
 
 /* The callbacks of a BIO_METHOD, in tls_session.c. */

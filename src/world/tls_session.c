@@ -19,6 +19,10 @@
 #include "base/mem.h"
 #include "world/tls_openssl.h"
 
+/* More than a client sends at a time. What OpenSSL has to say beside that, to one
+   that changes keys again and again and reads nothing, would grow for ever. */
+enum { OUT_MAX = 1024 * 1024 };
+
 /* ---- the bytes of OpenSSL ------------------------------------------------ */
 
 int lk__tls_bio_read(BIO *bio, char *bytes, int size)
@@ -44,10 +48,12 @@ int lk__tls_bio_write(BIO *bio, const char *bytes, int size)
 {
     lk__tls_session *session = lk__openssl.BIO_get_data(bio);
 
+    lk_status status = lk__buffer_append(&session->out, bytes, (size_t)size);
+
     lk__openssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
-    if (lk__buffer_append(&session->out, bytes, (size_t)size) == LK_OK)
+    if (status == LK_OK)
         return size;
-    session->error = -ENOMEM;
+    session->error = status == LK_EFULL ? -ENOBUFS : -ENOMEM;
     return -1;
 }
 
@@ -131,6 +137,7 @@ lk__tls_session_new(lk__tls *tls, const char *host, uint16_t port)
     session->tls = tls;
     (void)snprintf(session->host, sizeof(session->host), "%s", host);
     session->port = port;
+    session->out.cap = OUT_MAX;
     (void)lk__openssl.ERR_set_mark();
     made = ssl_make(session) && ssl_name(session);
     if (made)
@@ -142,12 +149,20 @@ lk__tls_session_new(lk__tls *tls, const char *host, uint16_t port)
     return NULL;
 }
 
+/* It was begun, and did not come to an end. */
+static bool handshake_hangs(const lk__tls_session *session)
+{
+    return session->begun && !session->stands && session->error == 0;
+}
+
 /* OpenSSL gives up the session of a stream that ends without a goodbye: it is
    told that there was one. */
 void lk__tls_session_free(lk__tls_session *session)
 {
     if (session == NULL)
         return;
+    if (session->resumes && handshake_hangs(session))
+        lk__tls_note(session, false); /* it may hang for what it resumed */
     if (session->ssl != NULL && session->stands && session->error == 0)
         lk__openssl.SSL_set_shutdown(session->ssl,
                                      SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
@@ -191,6 +206,7 @@ int lk__tls_handshake(lk__tls_session *session)
     if (session->error != 0)
         return session->error;
     call_begin(session);
+    session->begun = true;
     result =
         lk__openssl.SSL_do_handshake(session->ssl) == 1 ? 0 : outcome(session);
     session->stands = result == 0;

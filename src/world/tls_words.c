@@ -125,6 +125,9 @@ void lk__tls_explain(lk__tls_session *session)
 
     if (session->error == -ENOMEM) {
         (void)snprintf(session->words, sizeof(session->words), "out of memory");
+    } else if (session->error == -ENOBUFS) {
+        (void)snprintf(session->words, sizeof(session->words),
+                       "the server has TLS answer it, and reads no answer");
     } else if (verdict != X509_V_OK && session->tls->verify != LK_TLS_NONE) {
         session->error = -EKEYREJECTED;
         explain_verdict(session, verdict);

@@ -7,10 +7,12 @@
 
 #include <latchkey/cell.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/client.h"
 #include "support/cells.h"
 #include "support/certificates.h"
 #include "support/check.h"
@@ -18,6 +20,7 @@
 #include "support/proxy.h"
 #include "support/tls_front.h"
 #include "support/wait.h"
+#include "world/tls_openssl.h"
 
 enum { PAIRS = 40, READY_MS = 20000, DEADLINE_MS = 10000 };
 
@@ -238,6 +241,24 @@ static void long_answers_come_in_pieces(void **state)
     lk_cell_free(cell);
 }
 
+/* To one that has it say more and more, as other keys, and reads nothing. */
+static void what_tls_has_to_say_has_a_bound(void **state)
+{
+    static char block[64 * 1024];
+    const lk_client *client = open_at(*state, "localhost", "", NULL);
+    lk__tls_session *session =
+        lk__tls_session_new(client->settings.tls, "localhost", 1);
+    BIO *bio = SSL_get_wbio(session->ssl);
+    int times = 0;
+
+    while (times < 1000 &&
+           lk__tls_bio_write(bio, block, sizeof(block)) == sizeof(block))
+        times++;
+    assert_in_range(times, 8, 16);
+    assert_int_equal(lk__tls_handshake(session), -ENOBUFS);
+    lk__tls_session_free(session);
+}
+
 /* ---- a handshake that hangs --------------------------------------------------------- */
 
 static bool has_renewed(void *data)
@@ -267,6 +288,28 @@ static void one_that_hangs_holds_up_no_renewal(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* What a client resumes may be why a server does not go on: whoever comes after a
+   handshake that was given up begins anew. */
+static void what_it_resumed_is_not_resumed_again(void **state)
+{
+    const wire *w = *state;
+    lk_client *client = open_at(w, "localhost", "&offline_ms=60000", NULL);
+    lk__tls_facts facts;
+    uint64_t connects;
+    int before;
+
+    assert_ready(client);
+    connects = locking_stats(client).connects;
+    before = proxy_accepted(w->proxy);
+    proxy_hold(w->proxy, before, PROXY_REPLIES);
+    proxy_reset(w->proxy, 0);
+    assert_true(proxy_wait_accepted(w->proxy, before + 2, DEADLINE_MS));
+    locking_wait_connects(client, connects + 1);
+    assert_true(lk__tls_facts_get(client->settings.tls, "localhost",
+                                  proxy_port(w->proxy), &facts));
+    assert_false(facts.resumed);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -280,7 +323,9 @@ int main(void)
         TEST(a_goodbye_without_an_end_is_an_end),
         TEST(keys_are_changed_on_both_sides),
         TEST(long_answers_come_in_pieces),
+        TEST(what_tls_has_to_say_has_a_bound),
         TEST(one_that_hangs_holds_up_no_renewal),
+        TEST(what_it_resumed_is_not_resumed_again),
     };
 #undef TEST
 
