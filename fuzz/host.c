@@ -281,6 +281,8 @@ static void answer_other(answer *a, const command *c)
 
     if (strcasecmp(word, "CLIENT") == 0 && strcasecmp(second, "ID") == 0)
         put(a, ":7\r\n");
+    else if (strcasecmp(word, "CLIENT") == 0 && strcasecmp(second, "KILL") == 0)
+        put(a, ":1\r\n");
     else if (strcasecmp(word, "INFO") == 0)
         put_bulk(a, "run_id:abcdef", 13);
     else if (strcasecmp(word, "PING") == 0)

@@ -140,7 +140,10 @@ on_killed(lk__conn *conn, lk_status refused, const redisReply *reply)
 {
     lk__node *node = lk__node_of(conn);
 
-    (void)reply;
+    if (refused == LK_OK && reply->type != REDIS_REPLY_INTEGER) {
+        lk__greet_refuse(&node->command_greeting, LK_EPROTO, reply);
+        return;
+    }
     node->can_kill = refused == LK_OK;
     on_command_ready(node);
 }
@@ -160,6 +163,8 @@ on_subscribed(lk__conn *conn, lk_status refused, const redisReply *reply)
 
     if (refused != LK_OK)
         lk__greet_refuse(&node->inbox_greeting, refused, reply);
+    else if (!lk__reply_is_text(lk__reply_at(reply, 0), "subscribe"))
+        lk__greet_refuse(&node->inbox_greeting, LK_EPROTO, reply);
     else
         on_inbox_ready(node);
 }

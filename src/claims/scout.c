@@ -37,10 +37,15 @@ on_login(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__scout *scout = LK__CONTAINER_OF(request, lk__scout, login);
 
-    if (status == LK_OK && lk__reply_status(reply) != LK_OK)
-        lk__conn_break(&scout->conn, lk__reply_status(reply),
+    if (status != LK_OK)
+        return;
+    status = lk__reply_status(reply);
+    if (status != LK_OK)
+        lk__conn_break(&scout->conn, status,
                        lk__login_words(reply,
                                        scout->conn.client->settings.password));
+    else if (reply->type != REDIS_REPLY_STATUS)
+        lk__conn_break(&scout->conn, LK_EPROTO, "an unexpected reply");
 }
 
 /* The map is asked for behind it, and refused with it. */

@@ -38,8 +38,12 @@ on_subscribed(lk__request *request, lk_status status, const redisReply *reply)
 
     if (status != LK_OK)
         return;
-    if (lk__reply_status(reply) == LK_OK) {
+    if (lk__reply_is_text(lk__reply_at(reply, 0), "subscribe")) {
         lk__conn_ready(&ear->conn);
+        return;
+    }
+    if (lk__reply_status(reply) == LK_OK) {
+        lk__conn_break(&ear->conn, LK_EPROTO, "an unexpected reply");
         return;
     }
     lk__client_log(ear->conn.client, LK_LOG_INFO,

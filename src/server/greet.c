@@ -104,8 +104,7 @@ bool lk__run_ids_differ(const char *a, const char *b)
 /* The value behind this key and its colon; "" if there is none. */
 static void note_field(char id[48], const redisReply *reply, const char *key)
 {
-    const char *at =
-        reply->type == REDIS_REPLY_STRING ? strstr(reply->str, key) : NULL;
+    const char *at = strstr(reply->str, key);
     size_t skip = strlen(key);
     size_t length = at == NULL ? 0 : strcspn(at + skip, "\r\n");
 
@@ -119,9 +118,7 @@ static void note_field(char id[48], const redisReply *reply, const char *key)
  */
 static void note_birth(lk__greeting *greeting, const redisReply *reply)
 {
-    const char *at = reply->type == REDIS_REPLY_STRING
-                         ? strstr(reply->str, "uptime_in_seconds:")
-                         : NULL;
+    const char *at = strstr(reply->str, "uptime_in_seconds:");
     int64_t now = (int64_t)lk__client_now(greeting->conn->client);
     long long age;
 
@@ -155,8 +152,7 @@ static void check_role(lk__greeting *greeting, const redisReply *reply)
     note_field(before, reply, "master_replid2:");
     greeting->has_led =
         before[0] != '\0' && strspn(before, "0") == strlen(before);
-    if (reply->type == REDIS_REPLY_STRING &&
-        strstr(reply->str, "role:slave") != NULL)
+    if (strstr(reply->str, "role:slave") != NULL)
         lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");
 }
 
@@ -169,11 +165,13 @@ static void note_shards(lk__greeting *greeting, const redisReply *reply)
         strstr(reply->str, "wrong number of arguments") != NULL;
 }
 
-/* These are answered with a word, or refused. */
-static bool is_simple(int step)
+/* Whether this is how a step is answered that is not refused. One that does not
+   say in words what it is may be a replica. */
+static bool is_answer(int step, const redisReply *reply)
 {
-    return step == STEP_AUTH || step == STEP_SELECT || step == STEP_NAME ||
-           step == STEP_PING;
+    if (step == STEP_INFO || step == STEP_ROLE)
+        return lk__reply_is_lines(reply);
+    return reply->type == REDIS_REPLY_STATUS;
 }
 
 /* Said to whoever connects, whatever is asked. */
@@ -217,8 +215,7 @@ on_greeting(lk__request *request, lk_status status, const redisReply *reply)
         note_shards(greeting, reply);
     else if (refused != LK_OK && step != STEP_NAME)
         refuse(greeting, step, refused, reply);
-    else if (refused == LK_OK && is_simple(step) &&
-             reply->type != REDIS_REPLY_STATUS)
+    else if (refused == LK_OK && !is_answer(step, reply))
         lk__greet_refuse(greeting, LK_EPROTO, reply);
     else if (step == STEP_INFO)
         note_info(greeting, reply);

@@ -35,6 +35,8 @@ on_auth(lk__request *request, lk_status status, const redisReply *reply)
         lk__conn_break(login->conn, status,
                        lk__login_words(reply, login->conn->client->settings
                                                   .sentinel_password));
+    else if (reply->type != REDIS_REPLY_STATUS)
+        lk__conn_break(login->conn, LK_EPROTO, "an unexpected reply");
     else
         login->done(login->conn);
 }

@@ -143,7 +143,19 @@ bool lk__reply_is_text(const redisReply *reply, const char *word)
     return reply != NULL &&
            (reply->type == REDIS_REPLY_STRING ||
             reply->type == REDIS_REPLY_STATUS) &&
-           strcmp(reply->str, word) == 0;
+           reply->len == strlen(word) && memcmp(reply->str, word, reply->len) == 0;
+}
+
+/* What stands behind a NUL would be overlooked. */
+static bool is_whole(const redisReply *reply)
+{
+    return strlen(reply->str) == reply->len;
+}
+
+bool lk__reply_is_lines(const redisReply *reply)
+{
+    return reply != NULL && reply->type == REDIS_REPLY_STRING &&
+           is_whole(reply);
 }
 
 const redisReply *lk__reply_at(const redisReply *reply, size_t i)
@@ -189,7 +201,8 @@ const char *lk__reply_text_at(const redisReply *reply, size_t i)
     const redisReply *at = lk__reply_at(reply, i);
 
     if (at == NULL ||
-        (at->type != REDIS_REPLY_STRING && at->type != REDIS_REPLY_STATUS))
+        (at->type != REDIS_REPLY_STRING && at->type != REDIS_REPLY_STATUS) ||
+        !is_whole(at))
         return "";
     return at->str;
 }

@@ -36,6 +36,9 @@ bool lk__reply_is_void(const redisReply *reply);
 /* True for a reply of text (status or string) equal to word. */
 bool lk__reply_is_text(const redisReply *reply, const char *word);
 
+/* True for a string without a NUL in it, as INFO's answers are. */
+bool lk__reply_is_lines(const redisReply *reply);
+
 /* The i-th element of an array, or NULL. */
 const redisReply *lk__reply_at(const redisReply *reply, size_t i);
 
@@ -44,7 +47,7 @@ const redisReply *lk__reply_at(const redisReply *reply, size_t i);
 int64_t
 lk__reply_integer_at(const redisReply *reply, size_t i, int64_t missing);
 
-/* The same for text: never NULL, "" if missing. */
+/* The same for text without a NUL in it: never NULL, "" if missing. */
 const char *lk__reply_text_at(const redisReply *reply, size_t i);
 
 #endif /* LK_SERVER_REPLY_H */

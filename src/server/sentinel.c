@@ -38,8 +38,6 @@ static uint64_t number_of(const char *text, uint64_t most)
 /* The value of a key in a list of keys and values; "": there is none. */
 static const char *field_of(const redisReply *reply, const char *key)
 {
-    if (reply->type != REDIS_REPLY_ARRAY)
-        return "";
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         if (lk__reply_is_text(reply->element[i], key))
             return lk__reply_text_at(reply, i + 1);
@@ -47,13 +45,20 @@ static const char *field_of(const redisReply *reply, const char *key)
     return "";
 }
 
+/* A host and a port, or that there is no master of that name. */
+static bool is_address(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_NIL ||
+           (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2);
+}
+
 static void
 on_address(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__sentinel *sentinel = LK__CONTAINER_OF(request, lk__sentinel, address);
     uint64_t now = lk__client_now(sentinel->conn.client);
-    const char *host = "";
-    uint64_t port = 0;
+    const char *host;
+    uint64_t port;
 
     if (status != LK_OK)
         return;
@@ -62,11 +67,13 @@ on_address(lk__request *request, lk_status status, const redisReply *reply)
         lk__conn_break(&sentinel->conn, status, lk__reply_words(reply));
         return;
     }
-    sentinel->is_unknown = reply->type == REDIS_REPLY_NIL;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2) {
-        host = lk__reply_text_at(reply, 0);
-        port = number_of(lk__reply_text_at(reply, 1), UINT16_MAX);
+    if (!is_address(reply)) {
+        lk__conn_break(&sentinel->conn, LK_EPROTO, "an unexpected reply");
+        return;
     }
+    sentinel->is_unknown = reply->type == REDIS_REPLY_NIL;
+    host = lk__reply_text_at(reply, 0);
+    port = number_of(lk__reply_text_at(reply, 1), UINT16_MAX);
     if (!lk__is_host(host, strlen(host)) || port == 0) {
         host = "";
         port = 0;
@@ -99,6 +106,10 @@ on_master(lk__request *request, lk_status status, const redisReply *reply)
 
     if (status != LK_OK)
         return;
+    if (lk__reply_status(reply) == LK_OK && reply->type != REDIS_REPLY_ARRAY) {
+        lk__conn_break(&sentinel->conn, LK_EPROTO, "an unexpected reply");
+        return;
+    }
     if (lk__reply_status(reply) == LK_OK) {
         sentinel->naming->others =
             number_of(field_of(reply, "num-other-sentinels"), 1000);

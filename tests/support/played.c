@@ -35,15 +35,18 @@ static void
 answer_subscribe(played *p, fake_link *link, const played_command *c)
 {
     p->inbox_link = link;
-    played_say(link, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
-               c->sizes[1], c->argv[1]);
+    if (p->subscribe_answer != NULL)
+        fake_say(link, p->subscribe_answer);
+    else
+        played_say(link, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
+                   c->sizes[1], c->argv[1]);
 }
 
 static void answer_kill(played *p, fake_link *link, const played_command *c)
 {
     p->kills++;
     p->killed_id = strtoull(c->argv[3], NULL, 10);
-    fake_say(link, p->kill_answer != NULL ? p->kill_answer : "+OK\r\n");
+    fake_say(link, p->kill_answer != NULL ? p->kill_answer : ":1\r\n");
 }
 
 static void answer_tracking(played *p, fake_link *link, const played_command *c)

@@ -78,7 +78,7 @@ typedef struct played {
     const char *answers[PLAYED_SCRIPTS];
     const char *exists_answer, *ping_answer;
     const char *scan_answer, *range_answer; /* of SCAN and XREVRANGE */
-    const char *kill_answer;
+    const char *kill_answer, *subscribe_answer;
     const char *id_answer, *name_answer; /* of CLIENT ID and SETNAME */
     const char *tracking_answer;         /* of CLIENT TRACKING and CACHING */
     const char *delifeq_answer;          /* NULL: it knows no DELIFEQ */

@@ -204,6 +204,40 @@ static void what_is_no_number_is_missing(void **state)
     assert_int_equal(lk__reply_integer_at(&list, 2, -1), -1);
 }
 
+/* ---- texts --------------------------------------------------------------- */
+
+/* What stands behind a NUL is not overlooked: there is no such text. */
+static void a_text_with_a_nul_in_it_is_none(void **state)
+{
+    char whole[] = "role:master", cut[] = "role:master\0role:slave";
+    redisReply good = text(whole), bad = text(cut);
+    redisReply *elements[] = {&good, &bad};
+    redisReply list = {.type = REDIS_REPLY_ARRAY,
+                       .elements = 2,
+                       .element = elements};
+
+    (void)state;
+    bad.len = sizeof(cut) - 1;
+    assert_true(lk__reply_is_lines(&good));
+    assert_true(lk__reply_is_text(&good, "role:master"));
+    assert_string_equal(lk__reply_text_at(&list, 0), "role:master");
+    assert_false(lk__reply_is_lines(&bad));
+    assert_false(lk__reply_is_text(&bad, "role:master"));
+    assert_string_equal(lk__reply_text_at(&list, 1), "");
+}
+
+static void lines_are_a_string(void **state)
+{
+    char words[] = "OK";
+    redisReply reply = text(words);
+
+    (void)state;
+    reply.type = REDIS_REPLY_STATUS;
+    assert_false(lk__reply_is_lines(&reply));
+    assert_false(lk__reply_is_lines(&(redisReply){.type = REDIS_REPLY_NIL}));
+    assert_false(lk__reply_is_lines(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +250,8 @@ int main(void)
         cmocka_unit_test(some_refusals_pass),
         cmocka_unit_test(decimal_text_is_a_number_and_no_other),
         cmocka_unit_test(what_is_no_number_is_missing),
+        cmocka_unit_test(a_text_with_a_nul_in_it_is_none),
+        cmocka_unit_test(lines_are_a_string),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,8 @@ static const char url[] = "redis+sentinel://s0,s1,s2/m?sentinel_user=u&"
 
 typedef struct played_sentinel {
     const char *named; /* host of the master; NULL: it knows no such name */
+    const char *address_answer;   /* instead of that; NULL: that */
+    const char *master_answer;    /* NULL: that it is denied */
     const char *auth_answer;      /* NULL: it is welcome */
     const char *subscribe_answer; /* NULL: it may listen */
     int connect_answer;
@@ -76,7 +78,9 @@ static void say_address(const played_sentinel *sentinel, fake_link *link)
 {
     char text[64];
 
-    if (sentinel->named == NULL)
+    if (sentinel->address_answer != NULL)
+        (void)snprintf(text, sizeof(text), "%s", sentinel->address_answer);
+    else if (sentinel->named == NULL)
         (void)snprintf(text, sizeof(text), "*-1\r\n");
     else
         (void)snprintf(text, sizeof(text), "*2\r\n$%zu\r\n%s\r\n$4\r\n6379\r\n",
@@ -99,7 +103,8 @@ play_sentinel(played_sentinel *sentinel, fake_link *link, const char **argv)
                              "\n:1\r\n");
     } else if (strcmp(argv[0], "SENTINEL") == 0 &&
                strcmp(argv[1], "MASTER") == 0) {
-        fake_say(link, "-NOPERM no\r\n");
+        fake_say(link, sentinel->master_answer != NULL ? sentinel->master_answer
+                                                       : "-NOPERM no\r\n");
     } else if (strcmp(argv[0], "SENTINEL") == 0) {
         sentinel->questions++;
         say_address(sentinel, link);
@@ -116,7 +121,8 @@ static void play_server(fake_link *link, int argc, const char **argv)
     (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(info), info);
     if (strcmp(argv[0], "INFO") == 0)
         fake_say(link, text);
-    else if (argc > 1 && strcmp(argv[1], "ID") == 0)
+    else if (argc > 1 &&
+             (strcmp(argv[1], "ID") == 0 || strcmp(argv[1], "KILL") == 0))
         fake_say(link, ":1\r\n");
     else
         fake_say(link, "+OK\r\n");
@@ -391,6 +397,51 @@ static void a_refusal_by_most_ends_waits_at_once(void **state)
     assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_EAUTH);
 }
 
+/* ---- nonsense ----------------------------------------------------------------------- */
+
+/* One of them talks nonsense for a while: its connection is made anew each time,
+   and the two others are believed. */
+static void assert_left(played_sentinel *sentinel)
+{
+    open_client();
+    assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_OK);
+    run_ms(SECOND_MS);
+    assert_true(sentinel->connects > 3);
+    *sentinel = (played_sentinel){.named = "old"};
+    run_ms(2 * SECOND_MS);
+    sentinel->connects = 0;
+    run_ms(3 * SECOND_MS);
+    assert_int_equal(sentinel->connects, 0);
+}
+
+static void one_that_names_no_address_is_left(void **state)
+{
+    (void)state;
+    now.sentinels[0].address_answer = "*3\r\n$1\r\na\r\n:1\r\n:2\r\n";
+    assert_left(&now.sentinels[0]);
+}
+
+static void one_that_tells_of_no_master_is_left(void **state)
+{
+    (void)state;
+    now.sentinels[1].master_answer = "+OK\r\n";
+    assert_left(&now.sentinels[1]);
+}
+
+static void one_that_takes_no_password_and_no_offence_is_left(void **state)
+{
+    (void)state;
+    now.sentinels[2].auth_answer = ":1\r\n";
+    assert_left(&now.sentinels[2]);
+}
+
+static void one_that_does_not_say_that_it_is_listened_to_is_left(void **state)
+{
+    (void)state;
+    now.sentinels[0].subscribe_answer = "+OK\r\n";
+    assert_left(&now.sentinels[0]);
+}
+
 /* ---- where it is, for people -------------------------------------------------------- */
 
 static void
@@ -457,6 +508,10 @@ int main(void)
         TEST(it_goes_on_once_the_name_is_known),
         TEST(a_name_that_was_known_is_waited_for),
         TEST(a_refusal_by_most_ends_waits_at_once),
+        TEST(one_that_names_no_address_is_left),
+        TEST(one_that_tells_of_no_master_is_left),
+        TEST(one_that_takes_no_password_and_no_offence_is_left),
+        TEST(one_that_does_not_say_that_it_is_listened_to_is_left),
         TEST(it_is_told_where_most_say_the_master_is),
         TEST(a_smaller_place_gets_its_part),
     };

@@ -108,88 +108,6 @@ static void a_stream_that_ends_after_one_answer_comes_back_slowly(void **state)
     assert_recovers(p);
 }
 
-/* ---- the greeting ----------------------------------------------------------- */
-
-static lk_status greet_anew(played *p)
-{
-    played_break(p);
-    played_run_ms(p, 50);
-    return lk_client_wait_ready(p->client, 500);
-}
-
-static void a_name_and_a_number_may_be_refused(void **state)
-{
-    played *p = *state;
-
-    p->name_answer = p->id_answer = "-NOPERM no permissions\r\n";
-    assert_status(greet_anew(p), LK_OK);
-}
-
-static void a_number_that_is_none_is_not_known(void **state)
-{
-    played *p = *state;
-
-    p->id_answer = "$1\r\n7\r\n";
-    assert_status(greet_anew(p), LK_OK);
-    p->kills = 0;
-    assert_status(greet_anew(p), LK_OK);
-    assert_int_equal(p->kills, 0);
-}
-
-static void an_answer_of_a_wrong_type_ends_the_greeting(void **state)
-{
-    played *p = *state;
-
-    p->name_answer = "*1\r\n:1\r\n";
-    assert_status(greet_anew(p), LK_EPROTO);
-    p->name_answer = NULL;
-    assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
-}
-
-/* What it is cannot be known then: it could be a replica, or another process
-   each time. Whoever calls is told why. */
-static void assert_left(played *p, const char *answer, lk_status status)
-{
-    lk_hold *hold = NULL;
-
-    p->info_answer = answer;
-    assert_status(greet_anew(p), status);
-    assert_non_null(strstr(lk_last_error(), "'INFO'"));
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), status);
-    assert_non_null(strstr(lk_last_error(), "'INFO'"));
-}
-
-static void a_server_that_denies_to_say_what_it_is_is_left(void **state)
-{
-    assert_left(*state, "-NOPERM no permissions to run the 'INFO' command\r\n",
-                LK_EDENIED);
-}
-
-static void a_server_that_cannot_say_what_it_is_is_left(void **state)
-{
-    assert_left(*state, "-ERR unknown command 'INFO'\r\n", LK_ESERVER);
-}
-
-static void one_that_tells_nothing_of_itself_is_served(void **state)
-{
-    played *p = *state;
-    lk_hold *hold = NULL;
-
-    p->info_answer = "$9\r\n# Nothing\r\n";
-    assert_status(greet_anew(p), LK_OK);
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-}
-
-static void a_replica_is_refused(void **state)
-{
-    played *p = *state;
-
-    p->info_answer = "$12\r\nrole:slave\r\n\r\n";
-    assert_status(greet_anew(p), LK_EREADONLY);
-    assert_non_null(strstr(lk_last_error(), "is a replica"));
-}
-
 /* ---- answers ---------------------------------------------------------------- */
 
 static void
@@ -466,13 +384,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_stream_that_ends_with_each_script_comes_back_slowly),
         TEST(a_stream_that_ends_after_one_answer_comes_back_slowly),
-        TEST(a_name_and_a_number_may_be_refused),
-        TEST(a_number_that_is_none_is_not_known),
-        TEST(an_answer_of_a_wrong_type_ends_the_greeting),
-        TEST(a_server_that_denies_to_say_what_it_is_is_left),
-        TEST(a_server_that_cannot_say_what_it_is_is_left),
-        TEST(one_that_tells_nothing_of_itself_is_served),
-        TEST(a_replica_is_refused),
         TEST(void_and_void_again_is_asked_slowly),
         TEST(busy_where_one_could_queue_is_asked_slowly),
         TEST(more_and_more_to_pass_on_is_asked_slowly),

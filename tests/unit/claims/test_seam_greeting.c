@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a server may say to a greeting, and what ends it. */
+
+#include <latchkey/latchkey.h>
+
+#include <string.h>
+
+#include "support/check.h"
+#include "support/played.h"
+
+static int setup(void **state)
+{
+    played *p = played_new(1, NULL);
+    lk_hold *hold = NULL;
+
+    /* The inbox stands. */
+    p->is_held = true;
+    assert_status(lk_lock_acquire(p->lock, 50, NULL, &hold), LK_ETIMEDOUT);
+    p->is_held = false;
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+static lk_status greet_anew(played *p)
+{
+    played_break(p);
+    played_run_ms(p, 50);
+    return lk_client_wait_ready(p->client, 500);
+}
+
+static void a_name_and_a_number_may_be_refused(void **state)
+{
+    played *p = *state;
+
+    p->name_answer = p->id_answer = "-NOPERM no permissions\r\n";
+    assert_status(greet_anew(p), LK_OK);
+}
+
+static void a_number_that_is_none_is_not_known(void **state)
+{
+    played *p = *state;
+
+    p->id_answer = "$1\r\n7\r\n";
+    assert_status(greet_anew(p), LK_OK);
+    p->kills = 0;
+    assert_status(greet_anew(p), LK_OK);
+    assert_int_equal(p->kills, 0);
+}
+
+static void an_answer_of_a_wrong_type_ends_the_greeting(void **state)
+{
+    played *p = *state;
+
+    p->name_answer = "*1\r\n:1\r\n";
+    assert_status(greet_anew(p), LK_EPROTO);
+    p->name_answer = NULL;
+    assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+}
+
+/* What it is cannot be known then: it could be a replica, or another process
+   each time. Whoever calls is told why. */
+static void assert_left(played *p, const char *answer, lk_status status)
+{
+    lk_hold *hold = NULL;
+
+    p->info_answer = answer;
+    assert_status(greet_anew(p), status);
+    assert_non_null(strstr(lk_last_error(), "'INFO'"));
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), status);
+    assert_non_null(strstr(lk_last_error(), "'INFO'"));
+}
+
+static void a_server_that_denies_to_say_what_it_is_is_left(void **state)
+{
+    assert_left(*state, "-NOPERM no permissions to run the 'INFO' command\r\n",
+                LK_EDENIED);
+}
+
+static void a_server_that_cannot_say_what_it_is_is_left(void **state)
+{
+    assert_left(*state, "-ERR unknown command 'INFO'\r\n", LK_ESERVER);
+}
+
+static void one_that_tells_nothing_of_itself_is_served(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->info_answer = "$9\r\n# Nothing\r\n";
+    assert_status(greet_anew(p), LK_OK);
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void one_that_tells_of_itself_in_another_way_is_left(void **state)
+{
+    static const char *const answers[] = {"+role:master\r\n", ":1\r\n",
+                                          "$-1\r\n",
+                                          "*1\r\n$11\r\nrole:master\r\n"};
+    played *p = *state;
+
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        p->info_answer = answers[i];
+        assert_status(greet_anew(p), LK_EPROTO);
+        p->info_answer = NULL;
+        assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+        played_run_ms(p, 500); /* of use: the next one is tried at once */
+    }
+}
+
+/* Its messages would never come. */
+static void an_inbox_that_is_not_subscribed_is_none(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->subscribe_answer = "+OK\r\n";
+    played_break(p);
+    p->is_held = true;
+    played_run_ms(p, 50);
+    p->counts[PLAYED_ACQUIRE] = 0;
+    assert_status(lk_lock_acquire(p->lock, 2000, NULL, &hold), LK_ETIMEDOUT);
+    assert_int_equal(p->waiter_count, 0);
+    p->subscribe_answer = NULL;
+    assert_status(lk_lock_acquire(p->lock, 2000, NULL, &hold), LK_ETIMEDOUT);
+}
+
+/* Whether what the one before carried can still run is not known then. */
+static void a_kill_that_says_nothing_ends_the_greeting(void **state)
+{
+    played *p = *state;
+
+    p->kill_answer = "+OK\r\n";
+    assert_status(greet_anew(p), LK_EPROTO);
+    p->kill_answer = NULL;
+    assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+}
+
+static void a_replica_is_refused(void **state)
+{
+    played *p = *state;
+
+    p->info_answer = "$12\r\nrole:slave\r\n\r\n";
+    assert_status(greet_anew(p), LK_EREADONLY);
+    assert_non_null(strstr(lk_last_error(), "is a replica"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_name_and_a_number_may_be_refused),
+        TEST(a_number_that_is_none_is_not_known),
+        TEST(an_answer_of_a_wrong_type_ends_the_greeting),
+        TEST(a_server_that_denies_to_say_what_it_is_is_left),
+        TEST(a_server_that_cannot_say_what_it_is_is_left),
+        TEST(one_that_tells_nothing_of_itself_is_served),
+        TEST(one_that_tells_of_itself_in_another_way_is_left),
+        TEST(an_inbox_that_is_not_subscribed_is_none),
+        TEST(a_kill_that_says_nothing_ends_the_greeting),
+        TEST(a_replica_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
