@@ -75,8 +75,8 @@ lk_status lk__resp_end(lk__buffer *buffer) __attribute__((warn_unused_result));
 enum {
     LK__RESP_BYTES_MAX = 64 * 1024 * 1024, /* strings of one reply together */
     LK__RESP_ELEMENTS_MAX = 1024 * 1024,   /* array elements in one reply */
-    LK__RESP_LINE_MAX = 64 * 1024,         /* what is no string: errors, heads */
-    LK__RESP_DEPTH_MAX = 16                /* arrays within arrays */
+    LK__RESP_LINE_MAX = 64 * 1024, /* what is no string: errors, heads */
+    LK__RESP_DEPTH_MAX = 16        /* arrays within arrays */
 };
 
 /* Makes a reader with the limits above; NULL: no memory. */

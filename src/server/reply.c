@@ -143,7 +143,8 @@ bool lk__reply_is_text(const redisReply *reply, const char *word)
     return reply != NULL &&
            (reply->type == REDIS_REPLY_STRING ||
             reply->type == REDIS_REPLY_STATUS) &&
-           reply->len == strlen(word) && memcmp(reply->str, word, reply->len) == 0;
+           reply->len == strlen(word) &&
+           memcmp(reply->str, word, reply->len) == 0;
 }
 
 /* What stands behind a NUL would be overlooked. */

@@ -129,7 +129,7 @@ struct lk__tls_session {
     bool resumes; /* it was given a session of an earlier one */
     bool begun;   /* the handshake is under way, or over, */
     bool stands;  /* and succeeded */
-    int error;   /* 0: none yet */
+    int error;    /* 0: none yet */
     char words[160];
 };
 
