@@ -214,7 +214,7 @@ denial_of(const struct batch *batch, lk_status status, const redisReply *reply)
     if (status == LK_OK)
         return NULL;
     if (batch->there != NULL && batch->asking.is_denied)
-        return batch->there->denial;
+        return batch->asking.words;
     return status == LK_EDENIED ? lk__reply_words(reply) : NULL;
 }
 

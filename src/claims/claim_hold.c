@@ -250,16 +250,14 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
 void lk__claim_denied(lk__claim *claim, const char *words)
 {
     lk__node *node = claim->place->node;
-    char text[sizeof(node->denial)];
 
-    lk__node_words(node, LK_EDENIED, words, text, sizeof(text));
+    lk__node_words(node, LK_EDENIED, words, node->denial, sizeof(node->denial));
     if (!claim->is_denied)
         lk__client_log(node->client, LK_LOG_WARN,
                        "%s %s: hold %s is not renewed: %s",
                        claim->place->kind->word, claim->place->name,
-                       lk__claim_id(claim), text);
+                       lk__claim_id(claim), node->denial);
     claim->is_denied = true;
-    memcpy(node->denial, text, strlen(text) + 1); /* the words may be its own */
 }
 
 lk_loss lk__claim_loss_of(int64_t code)

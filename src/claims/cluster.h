@@ -109,10 +109,11 @@ struct lk__node *lk__cluster_asks(struct lk_client *client, unsigned slot,
                                   const lk__request *request,
                                   const redisReply *reply);
 
-/* An ASKING, and whether an access rule refused it: its node then has the words. */
+/* An ASKING, and whether an access rule refused it, with the server's words. */
 typedef struct lk__asking {
     lk__request request;
     bool is_denied;
+    char words[192];
 } lk__asking;
 
 /* Says ASKING there; the very next request must be the one that is meant. */

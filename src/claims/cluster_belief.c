@@ -184,6 +184,14 @@ static void election_note(lk__cluster *cluster, lk__node *node, uint64_t now)
     cluster->is_uncompared = true;
 }
 
+/* It gives from now on. Views that overlooked it until then need not name it. */
+static void be_old(lk__cluster *cluster, lk__belief *belief)
+{
+    if (belief->from == LK__NEVER)
+        cluster->is_uncompared = true;
+    belief->from = 0;
+}
+
 /* A majority named it when it was asked then; 0: none does. */
 static void judge(lk__cluster *cluster, lk__node *node, uint64_t asked_at)
 {
@@ -205,7 +213,7 @@ static void judge(lk__cluster *cluster, lk__node *node, uint64_t asked_at)
         node->gave = false; /* nobody looked while it was not believed */
     }
     if (is_old(node, now))
-        belief->from = 0;
+        be_old(cluster, belief);
     else if (before <= now && belief->from != LK__NEVER)
         begin_anew(cluster, node, before);
     else

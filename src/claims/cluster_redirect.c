@@ -88,12 +88,11 @@ static void
 on_asking(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__asking *asking = LK__CONTAINER_OF(request, lk__asking, request);
-    lk__node *node = lk__node_of(request->conn);
 
     asking->is_denied =
         status == LK_OK && lk__reply_status(reply) == LK_EDENIED;
     if (asking->is_denied)
-        (void)snprintf(node->denial, sizeof(node->denial), "%s", reply->str);
+        (void)snprintf(asking->words, sizeof(asking->words), "%s", reply->str);
 }
 
 lk_status lk__cluster_asking(lk__node *node, lk__asking *asking)

@@ -85,7 +85,7 @@ struct lk__node {
     bool offline;      /* down for longer than offline_ms */
     bool refusing;     /* connected, but loading or read-only when last asked */
     char refusal[160]; /* what it said last that may pass; see reply.h */
-    char denial[192];  /* how a renewal, or an ASKING, was denied last */
+    char denial[192];  /* how a renewal was denied last */
     lk__alarm offline_alarm;
     lk__alarm record_alarm;
     lk__request record_request, record_removal;

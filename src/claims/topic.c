@@ -212,7 +212,7 @@ static void alarm_in(lk__topic *topic, uint64_t ms)
    script that may not publish there it would be the same. */
 static void on_denied(lk__topic *topic, const redisReply *reply)
 {
-    char words[160];
+    char words[240]; /* as many as a call has for them */
 
     lk__client_log(topic->place->client, LK_LOG_WARN, "%s: %s", name_of(topic),
                    reply->str);
@@ -221,7 +221,7 @@ static void on_denied(lk__topic *topic, const redisReply *reply)
         return;
     topic->asked = false;
     topic->wanted = false;
-    snprintf(words, sizeof(words), "SSUBSCRIBE %.60s: %.80s", name_of(topic),
+    snprintf(words, sizeof(words), "SSUBSCRIBE %.110s: %.110s", name_of(topic),
              reply->str);
     lk__place_deaf(topic->place, LK_EDENIED, words);
 }
@@ -242,7 +242,7 @@ static void on_error(lk__topic *topic, const redisReply *reply)
    twice, and nobody can tell which is the answer. */
 static bool is_about(const lk__topic *topic, const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_ERROR || !is_sharded(topic) ||
+    return reply->type == REDIS_REPLY_ERROR ||
            strcmp(lk__reply_text_at(reply, 1), name_of(topic)) == 0;
 }
 

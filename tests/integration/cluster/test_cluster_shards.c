@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/client.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/ringed.h"
@@ -542,6 +543,8 @@ static void a_user_without_the_right_is_denied_to_wait(void **state)
     ringed_take(&c, wanted);
     assert_status(call_wait(&c, tenant), LK_EDENIED);
     assert_non_null(strstr(c.words, "SSUBSCRIBE latchkey:{billing:1}:i:"));
+    assert_non_null(strstr(c.words, tenant->id)); /* all of the channel */
+    assert_non_null(strstr(c.words, ": NOPERM "));
     assert_status(lk_hold_release(hold), LK_OK);
     assert_int_equal(server_integer(ringed_master("billing:1"),
                                     "ZCARD latchkey:{billing:1}:q"),

@@ -13,6 +13,10 @@
 
 #include "base/script.h"
 #include "base/slot.h"
+#include "claims/cluster_private.h"
+#include "claims/node.h"
+#include "claims/work.h"
+#include "engine/client.h"
 #include "handle/open.h"
 #include "lock_table.h"
 #include "rwlock_table.h"
@@ -349,7 +353,19 @@ static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
     lk_lock_free(lock);
 }
 
-/* It says so while there is time, and what it lacked when there is none. */
+/* How many masters are known to have denied to renew a hold of theirs. */
+static unsigned count_denials(void)
+{
+    unsigned denials = 0;
+
+    for (const lk__node *node = now.client->work->cluster->nowhere->next;
+         node != NULL; node = node->next)
+        denials += node->denial[0] != '\0';
+    return denials;
+}
+
+/* It says so while there is time, and what it lacked when there is none. Of whom
+   was asked it is not said: that one has holds of its own. */
 static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
 {
     lk_lock *lock = NULL;
@@ -361,6 +377,7 @@ static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
     run_ms(WATCHDOG_MS - SECOND_MS);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(now.warnings, 1);
+    assert_int_equal(count_denials(), 1);
     run_ms(WATCHDOG_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DENIED);
