@@ -26,6 +26,8 @@ enum {
     SETTLE_NS = 50000000
 };
 
+#define MOST_NS UINT64_C(80000000000) /* for all turns; later none begins */
+
 /* What is said to the process that lists, and what it says. */
 typedef struct told {
     atomic_bool wanted, is_idle;
@@ -229,7 +231,9 @@ static void walk_close(walk *w)
 void walk_show(unsigned masters, unsigned names)
 {
     walk w = {.masters = masters, .names = names};
-    unsigned turns = is_quick() ? TURNS / 10 : TURNS;
+    const unsigned most = is_quick() ? TURNS / 10 : TURNS;
+    const uint64_t until = now_ns() + MOST_NS;
+    unsigned turns = 0;
     double noise[TURNS], sorted[TURNS], limit;
     pid_t lister;
 
@@ -237,8 +241,8 @@ void walk_show(unsigned masters, unsigned names)
     lister = process_start(list_forever, &w);
     if (!hurry())
         printf("the PING has no priority: it waits for a processor as well\n");
-    for (unsigned i = 0; i < turns; i++)
-        sorted[i] = noise[i] = turns_take(&w, i);
+    for (; turns < most && (turns == 0 || now_ns() < until); turns++)
+        sorted[turns] = noise[turns] = turns_take(&w, turns);
     child_kill(lister);
     limit = quantile(sorted, turns, 0.5);
     for (int i = 0; i < SORTS; i++)
