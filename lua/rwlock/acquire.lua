@@ -4,13 +4,62 @@
 -- how: q queues, t tries, y tries and leaves the others their turn, s tries and
 -- notes that somebody spins. own is the claim's member; its mode says what it
 -- wants, and of an upgrade its base. writes: the same owner's claim that
--- writes, or empty.
+-- writes, or empty. A free name for which nobody waits is taken before `rest`.
 --
 -- Invariants: a writer is alone, but for reads of its own owner. A hash that is
 -- there has a TTL, which does not end before a lease in it. Sent again it gives
 -- no second ticket and no second hold, and changes no lease. A full server
 -- refuses it before anything is written. Nobody alive who goes first is passed
 -- by, but in their turn by those who spin.
+-- needs: begin fences past
+
+local to, nonce, mode, term, inbox, reason = member.only(own, claim, nonce, mode,
+    lease, inbox, reason)
+if how ~= 's' and (mode == 'r' or mode == 'w')
+        and tonumber(term) > 0
+        and redis.call('EXISTS', lock_key, queue_key) == 0 then
+    local was, bad = past.read(redis.call('GET', record_key),
+        form.layout_rwlock)
+    if not was then
+        return bad
+    end
+    local time = redis.call('TIME')
+    local us = time[1] * 1000000 + time[2]
+    local ms = string.format('%.0f', math.floor(us / 1000))
+    local fence, told = was.fence + was.spare, nil
+    if mode == 'w' or fence == 0 then
+        fence = fences(us, was.fence, was.spare, false)
+    end
+    if fence and was.turn == '-' then
+        local at = string.format('%.0f', fence)
+        local wave, _, upgrader, aside = marks.only(was.more, wave, order,
+            upgrader, aside)
+        if mode == 'w' then
+            wave, aside = '-1', '-'
+        elseif not wave or tonumber(wave) < 0 then
+            wave = '0'
+        end
+        was.more = marks.write({wave = wave, order = order,
+            upgrader = upgrader or '-', aside = aside or '-'})
+        if mode == 'r' then
+            was.fence = was.fence + was.spare == 0 and at or was.fence
+            told = reader.write({fence = at, nonce = nonce, ticket = '0',
+                mode = 'r', since = ms, lease = term, flag = '-', inbox = inbox,
+                reason = reason})
+        end
+        bad = begin(lock_key, holders_key, record_key, timeout_key, to,
+            mode == 'w' and 'write' or 'read',
+            mode == 'w' and to .. ':write' or to, term,
+            string.format('%.0f', term + life), told,
+            mode == 'r' and record.write(was) or record.write({
+                layout = form.layout_rwlock, fence = at, spare = '0',
+                floor = was.floor, flag = '-', turn = '-', more = was.more,
+                since = ms, member = own}))
+        return bad or {HELD, fence, tonumber(lease)}
+    end
+end
+
+-- rest
 -- needs: failed clock hold queue readers room share turns ticket
 
 local JOINS_MS = 150
@@ -22,7 +71,7 @@ local bad = hold.look(lock_key, record_key, claim)
 if bad then
     return bad
 end
-local to = {lock = lock_key, record = record_key, queue = queue_key,
+to = {lock = lock_key, record = record_key, queue = queue_key,
     holders = holders_key, channel = channel, spin = spin_key, life = life,
     left = redis.call('PTTL', lock_key)}
 local turned = turns.read(hold.was.turn)

@@ -4,12 +4,13 @@
 -- why: r releases, l leaves. own and, if it may not acquire any more, stone come
 -- with l. was: 0 it had nothing, 1 it waited, 2 it held. code: 0 nobody holds
 -- instead, 2 another does, 3 the same claim under another fence. Alone: the hold
--- ends, and nobody is let in; its timeout key ends by itself.
+-- ends, and nobody is let in; its timeout key ends by itself. The only hold, for
+-- whose end nobody waits, is ended before `rest`.
 --
 -- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
 -- nor waits. A full server does not refuse it. Other holds stand. At most 64
 -- waiters are looked at.
--- needs: audience failed clock hold line queue publish room share turns sweep
+-- needs: failed publish vacate
 
 if not record_key then
     local mode = redis.pcall('HGET', lock_key, 'mode')
@@ -39,6 +40,29 @@ if not record_key then
         wrote and '1' or '0')
     return {CLOSED, 2, 0, failed(ended) and 1 or 0}
 end
+
+if why == 'r' and redis.call('EXISTS', queue_key, spin_key) == 0 then
+    local layout, last, more, owner = record.only(
+        redis.call('GET', record_key) or '', layout, fence, more, claim)
+    local aside = marks.only(more or '', aside)
+    local held = redis.pcall('HMGET', lock_key, 'mode', claim,
+        claim .. ':write')
+    local is_alone = layout == form.layout_rwlock and held[1]
+        and redis.pcall('HLEN', lock_key) == 2
+    local wrote = is_alone and held[1] == 'write' and held[3]
+        and owner == claim and last == fence and aside == '-'
+    local has_read = is_alone and held[1] == 'read' and held[2]
+        and reader.only(redis.call('HGET', holders_key, claim) or '',
+            fence) == fence
+        and redis.call('EXISTS', timeout_key) == 1
+    if wrote or has_read then
+        return vacate(lock_key, timeout_key, holders_key) or {CLOSED, 2, 0,
+            failed(publish(channel, wrote and '1' or '0')) and 1 or 0}
+    end
+end
+
+-- rest
+-- needs: audience clock hold line queue room share turns sweep
 
 clock.look()
 local bad = hold.look(lock_key, record_key, claim)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- share: making claims readers, or one the writer, and ending holds.
 -- calls: DEL HDEL HSET PEXPIRE SET ZREM
--- needs: clock failed queue readers hold message publish room
+-- needs: clock failed queue readers hold message publish room vacate
 
 local share = {}
 
@@ -278,11 +278,7 @@ end
 function share.free(to, out, wrote)
     local bad
     if not out.stays then
-        bad = failed(redis.pcall('DEL', to.lock))
-        if not bad then
-            redis.pcall('DEL', out.key, to.holders)
-        end
-        return bad
+        return vacate(to.lock, out.key, to.holders)
     end
     local fields, is_out = readers.all(to.lock, 64), {}
     if wrote then

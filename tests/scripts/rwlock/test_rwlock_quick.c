@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The short roads of rwlock_acquire and rwlock_close: a free name, and the end of
+   the only hold. Whatever is tried goes down both roads, and leaves the same. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+
+enum { SEEN = 4096 };
+
+/* Has a script find, for its short road alone, that somebody waits: only there two
+   keys are asked for at once. */
+#define LONG_ROAD                                                              \
+    "if name == 'EXISTS' and select('#', ...) == 2 then return 1 end "
+
+/* The clock stands still. */
+static void take_road(script_fixture *f, bool is_long)
+{
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R = redis local redis = setmetatable({call = "
+             "function(name, ...) %sif name == 'TIME' then return {1700000000, "
+             "123456} end return R.call(name, ...) end}, {__index = R}) ",
+             is_long ? LONG_ROAD : "");
+}
+
+/* Adds an answer without the place in the script where an error arose, all keys
+   with what they hold and for how many seconds they live, and what was heard. */
+static void note(script_fixture *f, char *seen, const char *answer)
+{
+    size_t used = strlen(seen);
+    const char *place = strstr(answer, " script:");
+    int length = (int)(place != NULL ? place - answer : (long)strlen(answer));
+
+    used +=
+        (size_t)snprintf(seen + used, SEEN - used, "%.*s\n", length, answer);
+    used += (size_t)snprintf(
+        seen + used, SEEN - used, "%s\n",
+        script_redis(
+            f, "EVAL %s 0",
+            "local all = redis.call('KEYS', '*') table.sort(all) "
+            "for i, key in ipairs(all) do "
+            "local kind, value = redis.call('TYPE', key).ok, '' "
+            "if kind == 'hash' then value = redis.call('HGETALL', key) "
+            "elseif kind == 'string' then value = {redis.call('GET', key)} "
+            "else value = {kind} end "
+            "all[i] = key .. ' = ' .. table.concat(value, ',') .. ' ' .. "
+            "math.ceil(redis.call('PTTL', key) / 1000) end "
+            "return table.concat(all, '; ')"));
+    snprintf(seen + used, SEEN - used, "%s", script_heard(f));
+}
+
+/* What is there before; and what is tried. */
+typedef struct trial {
+    const char *record; /* NULL: none */
+    char mode;
+    char how;
+    char order;
+    const char *denied; /* a command; NULL: none */
+    int64_t fence;      /* of the release; 0: its own */
+    const char *spoils; /* a command between the two; NULL: none */
+} trial;
+
+static void try_on(script_fixture *f, const trial *t, bool is_long, char *seen)
+{
+    int64_t fence;
+
+    seen[0] = '\0';
+    script_redis(f, "FLUSHALL");
+    f->stamp[0] = '\0';
+    if (t->record != NULL)
+        script_redis(f, "SET " LUA_RWLOCK_RECORD " %s PX 3600000", t->record);
+    script_redis(f, "HSET " LUA_RWLOCK_HOLDERS " u9:1 stale");
+    take_road(f, is_long);
+    script_deny(f, t->denied);
+    note(f, seen,
+         lua_rwlock_acquire_with(f, "u1:1",
+                                 (lua_rwlock_ask){.mode = t->mode,
+                                                  .how = t->how,
+                                                  .order = t->order}));
+    script_deny(f, NULL);
+    if (f->answer->type != REDIS_REPLY_ARRAY || script_item(f, 0) != 1)
+        return;
+    fence = t->fence != 0 ? t->fence : script_item(f, 1);
+    if (t->spoils != NULL)
+        script_redis(f, t->spoils);
+    script_deny(f, t->denied);
+    note(f, seen, lua_rwlock_release(f, "u1:1", fence));
+    script_deny(f, NULL);
+}
+
+static void compare(script_fixture *f, trial t)
+{
+    static const char modes[] = "rw";
+    static char quick[SEEN], whole[SEEN];
+
+    for (size_t i = 0; modes[i] != '\0'; i++) {
+        t.mode = modes[i];
+        for (t.order = '0'; t.order <= '2'; t.order++) {
+            try_on(f, &t, false, quick);
+            try_on(f, &t, true, whole);
+            assert_string_equal(quick, whole);
+        }
+    }
+}
+
+#define MEMBER "u8:1 0123456789abcdef w 1 5000 - p why"
+
+static const char *const records[] = {
+    NULL,
+    "2w 500 0 7 - - -1,0,-,- 1700000000000 " MEMBER,
+    "2w 500 3 7 v - 44,2,u9:1,u8:1 1700000000000 " MEMBER,
+    "2w 0 0 0 - - -1,1,-,- 0 - - - 0 0 - - ",
+    "2w 500 0 7 - - - 1700000000000 " MEMBER,
+    "2w 1800000000000000 9 7 - - 5,0,-,u1:1 1700000000000 " MEMBER,
+    "2w 9007199254740991 0 7 - - 5,0,-,- 1700000000000 " MEMBER,
+    "2w 500 0 7 - o,1699999999999,500,0,0 5,0,-,- 1700000000000 " MEMBER,
+    "2w 500 0 7 - t,1699999999999,-1,0,0 5,0,-,- 1700000000000 " MEMBER,
+    "2l 500 63 7 - - - 1700000000000 " MEMBER,
+    "1w 500 0 7 - - - 1700000000000 " MEMBER,
+    "nonsense",
+};
+
+enum { RECORDS = sizeof(records) / sizeof(records[0]) };
+
+static void whatever_the_record_says_both_roads_do_the_same(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    for (size_t i = 0; i < RECORDS; i++) {
+        compare(f, (trial){.record = records[i]});
+        compare(f, (trial){.record = records[i], .how = 't'});
+        compare(f, (trial){.record = records[i], .how = 'y'});
+        compare(f, (trial){.record = records[i], .fence = 77});
+    }
+}
+
+static void whatever_is_denied_both_roads_do_the_same(void **state)
+{
+    static const char *const commands[] = {"hset", "pexpire", "del",
+                                           "set",  "hdel",    "publish"};
+    script_fixture *f = *state;
+
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        compare(f, (trial){.denied = commands[i]});
+        compare(f, (trial){.denied = commands[i], .record = records[2]});
+    }
+}
+
+static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
+{
+    static const char *const spoils[] = {
+        "DEL " LUA_RWLOCK_HOLDERS,
+        "DEL {n}:u1:1:rwlock_timeout:1",
+        "DEL n",
+        "DEL " LUA_RWLOCK_RECORD,
+        "HSET n u2:1 1",
+        "HSET n mode write",
+        "HSET n u1:1:write 1",
+        "HSET n u1:1 2",
+        "SET " LUA_RWLOCK_SPIN " 1 PX 1000",
+        "ZADD " LUA_RWLOCK_QUEUE " 1 u5:1",
+        "SET " LUA_RWLOCK_RECORD " nonsense",
+        "SET " LUA_RWLOCK_RECORD " 1w",
+    };
+    script_fixture *f = *state;
+
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    for (size_t i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++)
+        compare(f, (trial){.spoils = spoils[i]});
+}
+
+static bool was_called(script_fixture *f, const char *command)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "cmdstat_%s:", command);
+    return strstr(script_redis(f, "INFO commandstats"), line) != NULL;
+}
+
+/* Else the others here would be of the long road alone. */
+static void the_short_road_is_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "CONFIG RESETSTAT");
+    assert_like(rw_acquire(f, "u1:1", "w"), "1 * 30000");
+    assert_false(was_called(f, "zscore"));
+    assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
+    assert_false(was_called(f, "hscan"));
+    assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
+    assert_false(was_called(f, "zscore"));
+    assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
+    assert_false(was_called(f, "hscan"));
+}
+
+static void a_full_server_refuses_the_short_road(void **state)
+{
+    script_fixture *f = *state;
+
+    script_fill_memory(f, true);
+    assert_like(rw_acquire(f, "u1:1", "r"), "*OOM*");
+    assert_like(rw_acquire(f, "u1:1", "w"), "*OOM*");
+    assert_like(script_redis(f, "EXISTS n " LUA_RWLOCK_RECORD), "0");
+    script_fill_memory(f, false);
+    assert_like(rw_acquire(f, "u1:1", "r"), "1 *");
+    script_fill_memory(f, true);
+    assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
+    script_fill_memory(f, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RW_TEST(whatever_the_record_says_both_roads_do_the_same),
+        RW_TEST(whatever_is_denied_both_roads_do_the_same),
+        RW_TEST(whatever_changed_meanwhile_both_roads_do_the_same),
+        RW_TEST(the_short_road_is_gone),
+        RW_TEST(a_full_server_refuses_the_short_road),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_quick", tests,
+                                       script_start_server, script_stop_server);
+}
