@@ -74,6 +74,8 @@ static void try_on(script_fixture *f, const trial *t, bool is_long, char *seen)
     if (t->record != NULL)
         script_redis(f, "SET " LUA_RWLOCK_RECORD " %s PX 3600000", t->record);
     script_redis(f, "HSET " LUA_RWLOCK_HOLDERS " u9:1 stale");
+    /* So that a field of this one is a reader that lives. */
+    script_redis(f, "SET {n}:u2:1:rwlock_timeout:1 1 PX 30000");
     take_road(f, is_long);
     script_deny(f, t->denied);
     note(f, seen,
