@@ -98,9 +98,16 @@ bool history_log_write(history_log *log, const history_event *event)
 
 /* ---- reading ---- */
 
+typedef struct mapping {
+    void *pages;
+    size_t size;
+} mapping;
+
 typedef struct reading {
     const history_event **events;
     size_t used, room;
+    mapping *files;
+    size_t file_count;
 } reading;
 
 static bool take(reading *r, const history_event *event)
@@ -119,28 +126,46 @@ static bool take(reading *r, const history_event *event)
     return true;
 }
 
-/* Maps a file for as long as the process lives; what does not fit into a whole
-   event at its end is left out. */
-static bool read_one(reading *r, const char *path)
+/* A file stays on the disk as long as it is mapped, removed or not. */
+static const history_event *map_old(reading *r, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
-    const history_event *events = NULL;
-    size_t count = 0;
+    void *events = MAP_FAILED;
 
-    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0) {
-        count = (size_t)about.st_size / sizeof(history_event);
+    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0)
         events =
             mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    }
     if (fd >= 0)
         (void)close(fd);
-    if (events == NULL || events == MAP_FAILED)
+    if (events == MAP_FAILED)
+        return NULL;
+    r->files[r->file_count++] = (mapping){events, (size_t)about.st_size};
+    return events;
+}
+
+/* Up to the first place that was not written: none that comes later was. What
+   does not fit into a whole event at its end is left out. */
+static bool read_one(reading *r, const char *path)
+{
+    const history_event *events = map_old(r, path);
+    size_t count;
+
+    if (events == NULL)
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (events[i].phase != HISTORY_EMPTY && !take(r, &events[i]))
+    count = r->files[r->file_count - 1].size / sizeof(history_event);
+    for (size_t i = 0; i < count && events[i].phase != HISTORY_EMPTY; i++)
+        if (!take(r, &events[i]))
             return false;
     return true;
+}
+
+static void end_reading(reading *r)
+{
+    for (size_t i = 0; i < r->file_count; i++)
+        (void)munmap(r->files[i].pages, r->files[i].size);
+    free(r->files);
+    free(r->events);
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -163,9 +188,11 @@ bool history_read(const char *const *paths, size_t count,
                   void (*tell)(const history_event *event, void *data),
                   void *data)
 {
-    reading r = {NULL, 0, 0};
+    reading r = {.files = calloc(count + 1, sizeof(mapping))};
     bool whole = true;
 
+    if (r.files == NULL)
+        return false;
     for (size_t i = 0; i < count; i++) {
         if (!read_one(&r, paths[i])) {
             perror(paths[i]);
@@ -176,6 +203,6 @@ bool history_read(const char *const *paths, size_t count,
         qsort(r.events, r.used, sizeof(const history_event *), by_time);
     for (size_t i = 0; i < r.used; i++)
         tell(r.events[i], data);
-    free(r.events);
+    end_reading(&r);
     return whole;
 }

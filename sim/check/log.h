@@ -29,7 +29,7 @@ uint64_t history_now(void);
 
 /*
  * Reads files, which may still be written, and tells their events in the order
- * of time. False, with words on stderr: one of them cannot be read.
+ * of time, each as long as it is told. False, with words on stderr: one of them cannot be read.
  */
 bool history_read(const char *const *paths, size_t count,
                   void (*tell)(const history_event *event, void *data),

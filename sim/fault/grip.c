@@ -38,7 +38,7 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     hand_put(g->hand->worker, &event);
 }
 
-static bool check(const grip *g)
+bool grip_check(const grip *g)
 {
     history_event event = play_event(g->name, HISTORY_EVENT, HISTORY_CHECKED);
 
@@ -61,6 +61,12 @@ static lk_status write_number(const grip *g)
            !atomic_compare_exchange_weak(guarded, &before, g->fence))
         ;
     return before <= g->fence ? LK_OK : LK_ESTALE;
+}
+
+static bool is_fenced(const grip *g)
+{
+    return g->fence != 0 && g->mode != HISTORY_READ &&
+           g->mode != HISTORY_UPGRADEABLE && g->mode != HISTORY_PERMITS;
 }
 
 static void away_count(const grip *g, lk_status status)
@@ -94,6 +100,8 @@ void grip_write(const grip *g)
     lk_cell *cell = g->hand->worker->cells[g->name];
     lk_status status;
 
+    if (!is_fenced(g))
+        return;
     hand_put(g->hand->worker, &event);
     if (cell == NULL)
         status = write_number(g);
@@ -107,10 +115,9 @@ void grip_write(const grip *g)
 static void extend(grip *g)
 {
     history_event event = hand_begin(g->hand, g->name, HISTORY_EXTEND);
-    const int64_t most =
-        g->name < PLAY_NAMES && play_names[g->name].kind == HISTORY_REDLOCK
-            ? PLAY_NODE_MS
-            : PLAY_COMMAND_MS;
+    const int64_t most = play_names[g->name].kind == HISTORY_REDLOCK
+                             ? PLAY_NODE_MS
+                             : PLAY_COMMAND_MS;
     lk_status status;
 
     event.hold = g->id;
@@ -286,12 +293,6 @@ bool grip_acquire(grip *g, int64_t wait_ms)
     return status == LK_OK;
 }
 
-static bool is_fenced(const grip *g)
-{
-    return g->fence != 0 && g->mode != HISTORY_READ &&
-           g->mode != HISTORY_UPGRADEABLE && g->mode != HISTORY_PERMITS;
-}
-
 /* Again what this thread has: the same, or to write above its reads. */
 static void enter(hand *h, const grip *outer)
 {
@@ -307,7 +308,7 @@ static void enter(hand *h, const grip *outer)
     if (!grip_acquire(&inner, 300))
         return;
     hand_work(h, 3000);
-    if (check(&inner) && is_fenced(&inner))
+    if (grip_check(&inner))
         grip_write(&inner);
     grip_release(&inner);
 }
@@ -316,8 +317,8 @@ static void enter(hand *h, const grip *outer)
 static void stay(hand *h, const grip *g)
 {
     for (uint64_t steps = play_draw(&h->random, STAY_STEPS);
-         steps > 0 && check(g); steps--) {
-        if (steps % 16 == 0 && is_fenced(g))
+         steps > 0 && grip_check(g); steps--) {
+        if (steps % 16 == 0)
             grip_write(g);
         hand_work(h, 20000);
     }
@@ -328,7 +329,7 @@ void grip_use(hand *h, grip *g)
     if (h->worker->has_failovers && play_draw(&h->random, 30) == 0)
         stay(h, g);
     for (uint64_t steps = play_draw(&h->random, 6); steps > 0; steps--) {
-        if (check(g) && is_fenced(g))
+        if (grip_check(g))
             grip_write(g);
         hand_work(h, play_draw(&h->random, 20) == 0 ? 300000 : 3000);
         switch (play_draw(&h->random, 12)) {
@@ -346,7 +347,7 @@ void grip_use(hand *h, grip *g)
             break;
         }
     }
-    (void)check(g);
+    (void)grip_check(g);
     if (!late_release(h, g))
         grip_release(g);
 }

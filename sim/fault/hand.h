@@ -19,16 +19,18 @@ typedef struct worker {
     uint32_t process;
     lk_client *client;
     lk_client *nodes[PLAY_REDLOCK];
-    void *handles[PLAY_NAMES];
+    void *handles[PLAY_ALL_NAMES];
     lk_lock *members[PLAY_MEMBERS]; /* of the multilock */
     /* Of sentinels or of a cluster: a hold may end before its lease does. */
     bool has_failovers, is_cluster;
     uint64_t watchdog_ms;
-    lk_cell *cells[PLAY_NAMES]; /* that locks guard there, in their slot or in
+    lk_cell
+        *cells[PLAY_ALL_NAMES]; /* that locks guard there, in their slot or in
                                    another one; NULL: the number that all share */
-    bool has_away[PLAY_NAMES];  /* the cell is in another one */
-    lk_client *late;            /* of a cluster, for those who write too late */
-    void *late_handles[PLAY_NAMES]; /* its, of what guards a cell elsewhere */
+    bool has_away[PLAY_ALL_NAMES]; /* the cell is in another one */
+    lk_client *late; /* of a cluster, for those who write too late */
+    void *
+        late_handles[PLAY_ALL_NAMES]; /* its, of what guards a cell elsewhere */
     _Atomic uint64_t operations;
 } worker;
 
@@ -36,6 +38,7 @@ typedef struct worker {
 typedef struct hand {
     worker *worker;
     uint64_t owner;
+    unsigned home; /* of a brisk one: the name that it mostly wants */
     play_random random;
     pthread_t thread;
     lk_plain_semaphore *plain; /* of that epoch; NULL: none yet */
@@ -86,11 +89,15 @@ grip grip_new(hand *h, unsigned name, history_mode mode, const grip *first);
 /* False: it was not had. */
 bool grip_acquire(grip *g, int64_t wait_ms);
 
+/* Says OK: it is valid. Writes that down. */
+bool grip_check(const grip *g);
+/* Into what the name guards, under its fence if it has one: that takes nothing from
+   whoever is late. */
+void grip_write(const grip *g);
+
 /* Checks it, writes under it, extends it, enters again; then releases it. */
 void grip_use(hand *h, grip *g);
 void grip_release(const grip *g);
-/* Into what the name guards, which takes nothing from whoever is late. */
-void grip_write(const grip *g);
 
 /* ---- late.c ---- */
 
@@ -99,6 +106,13 @@ void grip_write(const grip *g);
 bool late_release(hand *h, grip *g);
 /* What that needs of a name; false: it could not be made. */
 bool late_make(worker *w, unsigned name, const char *text);
+
+/* ---- brisk.c ---- */
+
+/* Has a name for a moment, mostly its own. */
+void brisk_round(hand *h);
+/* Has its own once more. */
+void brisk_last(hand *h);
 
 /* ---- epoch.c ---- */
 

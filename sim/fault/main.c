@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * fault [--minutes N] [--seed S] [--directory PATH]
+ * fault [--minutes N] [--seed S] [--directory PATH] [--brisk]
  *
  * Plays rounds of real processes on real servers under faults, and judges their
  * histories. What each round does follows from its seed, as far as the machine
  * lets it; its histories stay in the directory if something is found in them.
+ * With --brisk there are threads besides that take and release without a pause,
+ * and rounds are longer.
  * With --failovers it plays those of a Sentinel group; see failovers.h.
  * Exit status: 0 nothing, 1 something was found, 2 it could not be played.
  */
@@ -23,15 +25,23 @@
 #include "fault/failovers.h"
 #include "fault/nemesis.h"
 
-enum { MS = 1000000, ROUND_MS = 10000, FILES = 512, PATH = 512 };
+enum {
+    MS = 1000000,
+    ROUND_MS = 10000,
+    BRISK_ROUND_MS = 30000,
+    FILES = 512,
+    PATH = 512
+};
 
 typedef struct session {
     const char *directory;
     uint64_t minutes, seed;
+    bool brisk;
     nemesis_count counts[NEMESIS_CLASSES];
-    uint64_t grants[PLAY_NAMES], losses, unknowns;
+    uint64_t grants[PLAY_ALL_NAMES], losses, unknowns;
     uint64_t rounds, events, violations, crashes;
     uint64_t worst_ns;
+    uint64_t began, judging_ns;
 } session;
 
 /* ---- files ---- */
@@ -102,7 +112,7 @@ static void add_up(session *all, const stage *s, const judge_result *result)
 {
     uint64_t worst = atomic_load(&s->shared->worst_stall_ns);
 
-    for (int i = 0; i < PLAY_NAMES; i++)
+    for (int i = 0; i < PLAY_ALL_NAMES; i++)
         all->grants[i] += atomic_load(&s->shared->grants[i]);
     all->losses += atomic_load(&s->shared->losses);
     all->unknowns += atomic_load(&s->shared->unknowns);
@@ -118,6 +128,7 @@ static bool
 judge(session *all, stage *s, uint64_t seed, const char *const *left)
 {
     const checker_options options = options_of(s);
+    const uint64_t before = history_now();
     judge_result result;
     files f;
     bool whole;
@@ -126,6 +137,7 @@ judge(session *all, stage *s, uint64_t seed, const char *const *left)
     whole = judge_files((const char *const *)f.paths, f.count, &options, left,
                         stdout, &result);
     files_free(&f);
+    all->judging_ns += history_now() - before;
     add_up(all, s, &result);
     printf("seed %" PRIu64 ": %" PRIu64 " events, %" PRIu64
            " violations, the machine was up to %" PRIu64 " ms late\n",
@@ -143,6 +155,7 @@ judge(session *all, stage *s, uint64_t seed, const char *const *left)
 /* False: it could not be played. */
 static bool play_round(session *all, uint64_t seed)
 {
+    const uint64_t round_ms = all->brisk ? BRISK_ROUND_MS : ROUND_MS;
     char directory[PATH];
     static stage s;
     bool played;
@@ -154,10 +167,9 @@ static bool play_round(session *all, uint64_t seed)
         perror(directory);
         return false;
     }
-    played =
-        stage_open(&s, directory, seed) &&
-        play_pulse_start(s.log, s.shared, 0) &&
-        nemesis_play(&s, history_now() + ROUND_MS * (uint64_t)MS, all->counts);
+    played = stage_open(&s, directory, seed, all->brisk) &&
+             play_pulse_start(s.log, s.shared, 0) &&
+             nemesis_play(&s, history_now() + round_ms * MS, all->counts);
     if (played) {
         stage_finish(&s);
         if (judge(all, &s, seed, stage_left(&s)))
@@ -169,18 +181,44 @@ static bool play_round(session *all, uint64_t seed)
 
 /* ---- the session ---- */
 
-static void report(const session *all)
+static uint64_t report_faults(const session *all)
 {
+    uint64_t sum = 0;
+
     printf("\nfaults\n");
-    for (int i = 0; i < NEMESIS_CLASSES; i++)
+    for (int i = 0; i < NEMESIS_CLASSES; i++) {
         printf("  %-36s %8" PRIu64 "\n", all->counts[i].name,
                all->counts[i].times);
+        sum += all->counts[i].times;
+    }
+    return sum;
+}
+
+static uint64_t report_holds(const session *all)
+{
+    uint64_t sum = 0;
+
     printf("holds had\n");
-    for (int i = 0; i < PLAY_NAMES; i++)
-        if (play_names[i].kind != HISTORY_LATCH)
+    for (int i = 0; i < PLAY_ALL_NAMES; i++) {
+        if (all->grants[i] > 0)
             printf("  %-12s %-23s %8" PRIu64 "\n",
                    history_kind_word(play_names[i].kind), play_names[i].name,
                    all->grants[i]);
+        sum += all->grants[i];
+    }
+    return sum;
+}
+
+static void report(const session *all)
+{
+    const double seconds = (double)(history_now() - all->began) / 1e9;
+    const uint64_t faults = report_faults(all);
+    const uint64_t holds = report_holds(all);
+
+    printf("%" PRIu64 " holds and %" PRIu64 " faults in %" PRIu64
+           " rounds: %.0f holds a second; the judge took %.1f of %.0f s\n",
+           holds, faults, all->rounds, (double)holds / seconds,
+           (double)all->judging_ns / 1e9, seconds);
     printf("%" PRIu64 " losses told, %" PRIu64 " outcomes unknown, %" PRIu64
            " events\n",
            all->losses, all->unknowns, all->events);
@@ -194,6 +232,7 @@ static int play(session *all)
 {
     const uint64_t until = history_now() + all->minutes * 60000 * MS;
 
+    all->began = history_now();
     nemesis_names(all->counts);
     if (mkdir(all->directory, 0700) != 0 && errno != EEXIST) {
         perror(all->directory);
@@ -218,7 +257,10 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         const char *value = argv[i + 1];
 
-        if (value != NULL && strcmp(argv[i], "--minutes") == 0)
+        if (strcmp(argv[i], "--brisk") == 0) {
+            all.brisk = true;
+            i--;
+        } else if (value != NULL && strcmp(argv[i], "--minutes") == 0)
             all.minutes = strtoull(value, NULL, 10);
         else if (value != NULL && strcmp(argv[i], "--seed") == 0)
             all.seed = strtoull(value, NULL, 10);
@@ -226,7 +268,7 @@ int main(int argc, char **argv)
             all.directory = value;
         else {
             (void)fprintf(stderr, "usage: fault [--minutes N] [--seed S] "
-                                  "[--directory PATH]\n"
+                                  "[--directory PATH] [--brisk]\n"
                                   "       fault --failovers ...\n");
             return 2;
         }

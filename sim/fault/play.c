@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const play_name play_names[PLAY_NAMES] = {
+const play_name play_names[PLAY_ALL_NAMES] = {
     {HISTORY_LOCK, "lock0"},       {HISTORY_LOCK, "lock1"},
     {HISTORY_FAIRLOCK, "fair0"},   {HISTORY_RWLOCK, "rw0"},
     {HISTORY_SEMAPHORE, "sem0"},   {HISTORY_REDLOCK, "red0"},
@@ -16,6 +16,12 @@ const play_name play_names[PLAY_NAMES] = {
     {HISTORY_LOCK, "lock{tag}2"},  {HISTORY_LEADER, "lead0"},
     {HISTORY_MULTILOCK, "multi0"}, {HISTORY_STRIPES, "stripes0"},
     {HISTORY_PLAIN, "{plain0}"},   {HISTORY_FLIGHT, "{flight0}"},
+    {HISTORY_LOCK, "brisk0"},      {HISTORY_FAIRLOCK, "brisk1"},
+    {HISTORY_RWLOCK, "brisk2"},    {HISTORY_LOCK, "brisk3"},
+    {HISTORY_SIGLOCK, "brisk4"},   {HISTORY_LOCK, "brisk5"},
+    {HISTORY_LEADER, "brisk6"},    {HISTORY_FAIRLOCK, "brisk7"},
+    {HISTORY_RWLOCK, "brisk8"},    {HISTORY_LOCK, "brisk9"},
+    {HISTORY_LOCK, "{brisk}10"},   {HISTORY_SIGLOCK, "brisk11"},
 };
 
 play_shared *play_shared_map(const char *path, bool create)
@@ -31,6 +37,12 @@ play_shared *play_shared_map(const char *path, bool create)
     if (fd >= 0)
         (void)close(fd);
     return shared == MAP_FAILED ? NULL : shared;
+}
+
+void play_shared_unmap(play_shared *shared)
+{
+    if (shared != NULL)
+        (void)munmap(shared, sizeof(*shared));
 }
 
 history_event play_event(unsigned name, history_phase phase, history_call call)

@@ -16,7 +16,8 @@
 
 enum {
     PLAY_WORKERS = 6,
-    PLAY_HANDS = 2, /* threads of a worker, over one client */
+    PLAY_HANDS = 2,       /* threads of a worker, over one client */
+    PLAY_BRISK_HANDS = 2, /* more of them, see brisk.c */
     PLAY_REDLOCK = 3,
     PLAY_PERMITS = 3,
     PLAY_MEMBERS = 3,
@@ -26,9 +27,10 @@ enum {
     PLAY_OUTLIVES_MS = 10000, /* the same where a master changes meanwhile */
     PLAY_COMMAND_MS = 500,
     PLAY_NODE_MS = 100,
-    PLAY_FINAL_MS = 20000, /* everybody gets everything within that */
-    PLAY_EVENTS = 400000,  /* in one file, at the most */
-    PLAY_HARNESS = 1       /* its process; workers have higher ones */
+    PLAY_FINAL_MS = 20000,       /* everybody gets everything within that */
+    PLAY_EVENTS = 400000,        /* in one file, at the most */
+    PLAY_BRISK_EVENTS = 4000000, /* the same with brisk hands */
+    PLAY_HARNESS = 1             /* its process; workers have higher ones */
 };
 
 typedef struct play_name {
@@ -39,7 +41,10 @@ typedef struct play_name {
 /* The last ones are wanted where masters change, and nowhere else. */
 enum { PLAY_NAMES = 14, PLAY_SINGLE_NAMES = 11 };
 
-extern const play_name play_names[PLAY_NAMES];
+/* Behind them come those that only brisk hands want. */
+enum { PLAY_BRISK_NAMES = 12, PLAY_ALL_NAMES = PLAY_NAMES + PLAY_BRISK_NAMES };
+
+extern const play_name play_names[PLAY_ALL_NAMES];
 
 /* The cell that a name guards from another slot, by the number of the name. */
 #define PLAY_AWAY "{away%u}:cell"
@@ -50,8 +55,11 @@ typedef struct play_shared {
     _Atomic bool ends;               /* nothing new but the last of each name */
     _Atomic uint64_t worst_stall_ns; /* of any thread that was not stopped */
     _Atomic uint64_t stops;          /* begun, and ended */
-    _Atomic uint64_t written[PLAY_NAMES]; /* what the names guard: a fence */
-    _Atomic uint64_t grants[PLAY_NAMES];
+    bool brisk;                      /* there are brisk hands; set before any
+                                        worker begins */
+    _Atomic uint64_t
+        written[PLAY_ALL_NAMES]; /* what the names guard: a fence */
+    _Atomic uint64_t grants[PLAY_ALL_NAMES];
     _Atomic uint64_t
         asked; /* grants of the client's server, none of them to one
                                that had it already */
@@ -63,6 +71,8 @@ typedef struct play_shared {
 
 /* NULL: stderr tells why. create: it is new. */
 play_shared *play_shared_map(const char *path, bool create);
+/* NULL is allowed. */
+void play_shared_unmap(play_shared *shared);
 
 /* An event of a name. */
 history_event play_event(unsigned name, history_phase phase, history_call call);
@@ -87,9 +97,12 @@ uint64_t play_draw(play_random *random, uint64_t below);
 
 /*
  * Starts a thread that looks at how late the machine lets it run, and writes
- * each stall as a fault of its process. It never ends. False: there is none.
+ * each stall as a fault of its process. It uses both until it is stopped. False:
+ * there is none.
  */
 bool play_pulse_start(history_log *log, play_shared *shared, uint32_t process);
+/* Nothing, if there is none. */
+void play_pulse_stop(void);
 
 /* ---- worker.c ---- */
 

@@ -14,7 +14,11 @@ typedef struct pulse {
     history_log *log;
     play_shared *shared;
     uint32_t process;
+    pthread_t thread;
+    _Atomic bool beats;
 } pulse;
+
+static pulse the_pulse; /* one for a process */
 
 static void note(const pulse *p, uint64_t from, uint64_t to)
 {
@@ -48,7 +52,7 @@ static void *beat(void *data)
     uint64_t last = history_now();
     uint64_t stops = atomic_load(&p->shared->stops);
 
-    for (;;) {
+    while (atomic_load(&p->beats)) {
         uint64_t now, stops_now;
 
         (void)nanosleep(&tick, NULL);
@@ -66,10 +70,20 @@ static void *beat(void *data)
 
 bool play_pulse_start(history_log *log, play_shared *shared, uint32_t process)
 {
-    static pulse p; /* one for a process */
-    pthread_t thread;
+    pulse *p = &the_pulse;
 
-    p = (pulse){log, shared, process};
-    return pthread_create(&thread, NULL, beat, &p) == 0 &&
-           pthread_detach(thread) == 0;
+    p->log = log;
+    p->shared = shared;
+    p->process = process;
+    atomic_store(&p->beats, true);
+    if (pthread_create(&p->thread, NULL, beat, p) == 0)
+        return true;
+    atomic_store(&p->beats, false);
+    return false;
+}
+
+void play_pulse_stop(void)
+{
+    if (atomic_exchange(&the_pulse.beats, false))
+        (void)pthread_join(the_pulse.thread, NULL);
 }

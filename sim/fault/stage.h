@@ -46,8 +46,8 @@ typedef struct stage {
     unsigned crashes; /* workers that ended by themselves */
 } stage;
 
-/* False: stderr tells why. */
-bool stage_open(stage *s, const char *directory, uint64_t seed);
+/* brisk: with brisk hands. False: stderr tells why. */
+bool stage_open(stage *s, const char *directory, uint64_t seed, bool brisk);
 /* Has the workers come to their end, which they are given time for. */
 void stage_finish(stage *s);
 void stage_close(stage *s);

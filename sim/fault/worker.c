@@ -9,7 +9,7 @@
 
 #include "fault/hand.h"
 
-enum { SHUTDOWN_MS = 5000 };
+enum { SHUTDOWN_MS = 5000, MOST_HANDS = PLAY_HANDS + PLAY_BRISK_HANDS };
 
 static int64_t draw_wait(hand *h)
 {
@@ -148,6 +148,16 @@ static void *hand_run(void *data)
     return NULL;
 }
 
+static void *brisk_run(void *data)
+{
+    hand *h = data;
+
+    while (!atomic_load(&h->worker->shared->ends))
+        brisk_round(h);
+    brisk_last(h);
+    return NULL;
+}
+
 /* Over names of its own, which have slots of their own. */
 static lk_status
 make_multilock(worker *w, lk_multilock **ret_multilock, const char *text)
@@ -230,6 +240,11 @@ static bool make_cell(worker *w, unsigned name)
            (!is_away || late_make(w, name, of));
 }
 
+static unsigned handles_of(const worker *w)
+{
+    return w->shared->brisk ? PLAY_ALL_NAMES : PLAY_NAMES;
+}
+
 static bool open_all(worker *w, char **urls)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
@@ -245,7 +260,7 @@ static bool open_all(worker *w, char **urls)
     for (int i = 0; i < PLAY_REDLOCK; i++)
         if (lk_client_open(&w->nodes[i], urls[i + 1], &options) != LK_OK)
             return false;
-    for (unsigned name = 0; name < PLAY_NAMES; name++)
+    for (unsigned name = 0; name < handles_of(w); name++)
         if (make(w, name) != LK_OK || !make_cell(w, name))
             return false;
     return true;
@@ -259,18 +274,34 @@ static void close_all(worker *w)
         (void)lk_client_shutdown(w->nodes[i], SHUTDOWN_MS);
 }
 
+/* What the first ones draw is the same with brisk hands and without. */
+static hand new_hand(worker *w, unsigned i, uint64_t seed)
+{
+    hand h = {.worker = w,
+              .owner = (uint64_t)w->process * MOST_HANDS + i,
+              .random = {seed * PLAY_HANDS + i}};
+
+    if (i >= PLAY_HANDS) {
+        h.random.state = ~(seed * PLAY_BRISK_HANDS + i);
+        h.home =
+            PLAY_NAMES + (w->process * PLAY_BRISK_HANDS + i) % PLAY_BRISK_NAMES;
+    }
+    return h;
+}
+
 static bool run(worker *w, uint64_t seed)
 {
-    hand hands[PLAY_HANDS];
+    hand hands[MOST_HANDS];
+    const unsigned count = w->shared->brisk ? MOST_HANDS : PLAY_HANDS;
 
-    for (unsigned i = 0; i < PLAY_HANDS; i++) {
-        hands[i] = (hand){.worker = w,
-                          .owner = (uint64_t)w->process * PLAY_HANDS + i,
-                          .random = {seed * PLAY_HANDS + i}};
-        if (pthread_create(&hands[i].thread, NULL, hand_run, &hands[i]) != 0)
+    for (unsigned i = 0; i < count; i++) {
+        hands[i] = new_hand(w, i, seed);
+        if (pthread_create(&hands[i].thread, NULL,
+                           i < PLAY_HANDS ? hand_run : brisk_run,
+                           &hands[i]) != 0)
             return false;
     }
-    for (unsigned i = 0; i < PLAY_HANDS; i++)
+    for (unsigned i = 0; i < count; i++)
         (void)pthread_join(hands[i].thread, NULL);
     return true;
 }
@@ -285,7 +316,10 @@ int play_worker(char **arguments)
     w.shared = play_shared_map(path, false);
     (void)snprintf(path, sizeof(path), "%s/%" PRIu32 ".history", arguments[2],
                    w.process);
-    w.log = history_log_open(path, w.process, PLAY_EVENTS);
+    w.log =
+        history_log_open(path, w.process,
+                         w.shared != NULL && w.shared->brisk ? PLAY_BRISK_EVENTS
+                                                             : PLAY_EVENTS);
     w.is_cluster = strstr(arguments[3], "+cluster:") != NULL;
     w.has_failovers =
         w.is_cluster || strstr(arguments[3], "+sentinel:") != NULL;
