@@ -171,12 +171,15 @@ static void counts_add(sim_counts *all, const sim_counts *one)
 static void
 tell_violation(uint64_t seed, const sim_plan *plan, const char *words)
 {
-    char line[SIM_WORDS_MOST + 128];
+    const char *profile = sim_profile_word(plan->profile);
+    const char *length = plan->is_short ? " --short" : "";
+    char line[SIM_WORDS_MOST + 256];
 
     (void)snprintf(line, sizeof(line),
-                   "VIOLATION seed %" PRIu64 " profile %s%s: %s\n", seed,
-                   sim_profile_word(plan->profile),
-                   plan->is_short ? " --short" : "", words);
+                   "VIOLATION seed %" PRIu64 " profile %s%s: %s\n"
+                   "again: ./dev sim --seed %" PRIu64
+                   " --profile %s%s --trace\n",
+                   seed, profile, length, words, seed, profile, length);
     if (write(STDOUT_FILENO, line, strlen(line)) < 0)
         exit(2);
 }

@@ -4,6 +4,9 @@
 
 #include "play/actor.h"
 
+#include <latchkey/leader.h>
+
+#include <inttypes.h>
 #include <string.h>
 
 #include "claims/claim.h"
@@ -222,8 +225,31 @@ static void on_released(lk_status status, void *data)
     if (actor->over || actor->home->process.dead)
         return;
     sim_judge_status(actor, "release", status);
+    if (status == LK_OK && actor->resigns > actor->of->resigned &&
+        sim_grip_last(actor) == NULL)
+        actor->of->resigned = actor->resigns;
     sim_actor_says(actor, "has given it back: %s", lk_status_name(status));
     sim_actor_later(actor, 0, give_back);
+}
+
+static bool resigns(const sim_actor *actor, const sim_grip *grip)
+{
+    return actor->run->plan->profile == SIM_PROFILE_ELECTION &&
+           actor->plan->primitive == SIM_LEADER &&
+           grip->client == actor->home && actor->rounds_left % 2 == 0;
+}
+
+/* In every other round of an election it resigns. That follows from the run
+   without a draw, and not in other profiles: their seeds stay what they were. */
+static lk_status release(sim_actor *actor, const sim_grip *grip, lk_hold *hold)
+{
+    actor->resigns = 0;
+    if (!resigns(actor, grip))
+        return lk_hold_release_async(hold, on_released, actor);
+    actor->resigns = lk_hold_fence(hold);
+    sim_actor_says(actor, "resigns from %s, term %" PRIu64, grip->name->text,
+                   actor->resigns);
+    return lk_leader_resign_async(actor->handle, hold, on_released, actor);
 }
 
 static void give_back(sim_actor *actor)
@@ -247,7 +273,7 @@ static void give_back(sim_actor *actor)
     grip->hold = NULL;
     actor->calls = true;
     actor->run->counts.operations++;
-    if (lk_hold_release_async(hold, on_released, actor) != LK_OK)
+    if (release(actor, grip, hold) != LK_OK)
         sim_wrong("a release cannot begin");
 }
 

@@ -9,7 +9,8 @@
 #include "play/actor.h"
 #include "play/errand.h"
 
-/* Terms only grow, and what it knew is no news. */
+/* Terms only grow, what it knew is no news, and nobody leads in a term that its
+   leader had resigned from before anybody asked. */
 static void judge_term(sim_actor *actor, uint64_t term)
 {
     const sim_run *run = actor->run;
@@ -22,6 +23,12 @@ static void judge_term(sim_actor *actor, uint64_t term)
         sim_violated(actor->run,
                      "%s is told of term %" PRIu64 " after %" PRIu64,
                      actor->name, term, actor->newest);
+    if (term != 0 && term <= actor->ended_term && !run->data_lost &&
+        !run->clock_went_back)
+        sim_violated(actor->run,
+                     "%s is told of term %" PRIu64 ", and %" PRIu64
+                     " has been resigned from",
+                     actor->name, term, actor->ended_term);
     if (term > actor->newest)
         actor->newest = term;
     actor->version = term;
@@ -49,6 +56,7 @@ void sim_errand_observer(sim_actor *actor)
     sim_actor_says(actor, "waits up to %" PRId64 " ms for another term of %s",
                    actor->want.wait_ms, actor->of->text);
     sim_actor_calls(actor, actor->want.wait_ms);
+    actor->ended_term = actor->of->resigned;
     status =
         lk_leader_observe_async(actor->handle, actor->version,
                                 actor->want.wait_ms, NULL, on_observed, actor);

@@ -4,6 +4,7 @@
 
 #include "play/run.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,6 +276,9 @@ void sim_run_play(sim_plan *plan, sim_engine *engine, FILE *story,
 {
     sim_run *run = sim_alloc(sizeof(*run));
 
+    sim_playing("./dev sim --seed %" PRIu64 " --profile %s%s --trace",
+                plan->seed, sim_profile_word(plan->profile),
+                plan->is_short ? " --short" : "");
     run->plan = plan;
     run->fault_counts = fault_counts;
     run->random = sim_random_for(plan->seed, 11);

@@ -56,7 +56,8 @@ struct sim_name {
     unsigned db;
     const char *text;
     struct sim_grip *grips;
-    uint64_t fence; /* the largest of an exclusive hold so far */
+    uint64_t fence;    /* the largest of an exclusive hold so far */
+    uint64_t resigned; /* the largest term that was given up, and told so */
     const struct sim_actor *writer; /* whose that is */
     uint64_t excused_to; /* holds from before this time were forced to end */
     bool was_ended;      /* somebody had a hold of it end */
@@ -126,6 +127,8 @@ struct sim_actor {
     size_t value;             /* that it writes, or computes; see known.h */
     lk_flight_ticket *ticket; /* of what it computes; NULL: nothing */
     uint64_t began_at;        /* its call */
+    uint64_t resigns;         /* the term that it gives up; 0: none */
+    uint64_t ended_term;      /* resigned from before its call began */
     uint64_t forcing;         /* the id of the force under way */
     sim_client *released_in;  /* that of the release under way; NULL: none */
     sim_want want;

@@ -11,6 +11,17 @@
 
 /* ---- the end of everything ----------------------------------------------- */
 
+static char playing[128];
+
+void sim_playing(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(playing, sizeof(playing), format, args);
+    va_end(args);
+}
+
 void sim_wrong(const char *format, ...)
 {
     va_list args;
@@ -20,6 +31,8 @@ void sim_wrong(const char *format, ...)
     vfprintf(stderr, format, args);
     fprintf(stderr, "\n");
     va_end(args);
+    if (playing[0] != '\0')
+        fprintf(stderr, "again: %s\n", playing);
     abort();
 }
 

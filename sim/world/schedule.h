@@ -64,6 +64,9 @@ void sim_trace_bytes(sim_schedule *schedule, const void *bytes, size_t size);
 void sim_tell(const sim_schedule *schedule, const char *subject,
               const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* How what is played now is played again: told by sim_wrong(). */
+void sim_playing(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Ends the program: the simulation itself is wrong. */
 _Noreturn void sim_wrong(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
