@@ -117,8 +117,8 @@ if heard then
     end
     return {CLOSED, 2, 0, failed(heard) and 1 or 0}
 elseif broken then
-    give.undo(to, queue.entry(broken[1], broken[2]), {claim})
-    return {CLOSED, 2, 0, 1}
+    wrong = give.undo(to, queue.entry(broken[1], broken[2]), {claim})
+    return wrong or {CLOSED, 2, 0, 1}
 end
 local held = redis.pcall('HMGET', lock_key, claim, was.claim)
 if failed(held) then

@@ -86,22 +86,28 @@ end
 
 -- Takes a grant back: the name is free, the member waits as before and looks
 -- for itself. What was free before goes whole, so that one right of two is
--- enough.
+-- enough. Returns an error or nil: then owners stand in the hash, as they may if a
+-- server stops writing in the middle, and whoever was to go is told that it has not.
 function give.undo(to, it, fields)
+    local reply
     if #fields > 0 then
-        redis.pcall('HDEL', to.lock, it.claim, unpack(fields))
+        reply = redis.pcall('HDEL', to.lock, it.claim, unpack(fields))
     elseif redis.pcall('DEL', to.lock) ~= 1 then
-        redis.pcall('HDEL', to.lock, it.claim)
+        reply = redis.pcall('HDEL', to.lock, it.claim)
+    end
+    if failed(reply) then
+        return reply
     end
     message.opened(it, to.queue, to.db, 'lock', queue.text(it.ticket), to.lock)
     turns.tell(to.fairq, to.channel)
+    return nil
 end
 
 -- Gives the name to a member. to: the keys lock, record, queue, token, fairq
 -- and channel, db, life. fields: of the owners that go; none: the name is free.
 -- ms: its lease at first, nil: the claim lease. Numbers are looked at before
 -- anything is written; an error of theirs comes alone. Returns {fence, spare,
--- ms}; or nil, an error, and true if something was written and taken back.
+-- ms}; or nil, an error, and true if what was written was taken back.
 function give.hand(to, it, fields, was, token, interop, turned, ms)
     local fence, spare = fences(clock.us, was.fence, was.spare, token)
     if not fence then
@@ -114,8 +120,7 @@ function give.hand(to, it, fields, was, token, interop, turned, ms)
             #fields > 0 and turns.handed(turned) or turns.taken(turned))}
     local bad = write(to, it, fields, grant)
     if bad then
-        give.undo(to, it, fields)
-        return nil, bad, true
+        return nil, bad, not give.undo(to, it, fields)
     end
     return grant
 end

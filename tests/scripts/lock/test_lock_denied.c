@@ -403,8 +403,6 @@ static void check_ended(const trial *t)
 {
     bool is_refused = t->f->answer->type == REDIS_REPLY_ERROR;
 
-    if (is_denied(t, "hdel"))
-        return; /* ends by itself; see assert_sound() */
     if (!is_refused && holds(t, "a:1"))
         fail_trial(t, "it holds");
 }
