@@ -182,8 +182,10 @@ static int hand_out(errand *e)
 
     if (status != LK_OK)
         return cli_fail_status(e->c, status, e->name);
-    if (e->chosen.exports && !e->c->json)
+    if (e->chosen.exports && !e->c->json) {
+        cli_eval_disown();
         cli_eval_enter();
+    }
     put_hold(e, fence);
     if (cli_flush())
         return CLI_OK;
@@ -424,10 +426,15 @@ static int run_renew(cli *c, int argc, char **argv)
     cli_args args;
     int code;
 
+    if (wants_export(argv))
+        cli_eval_owe_status();
     cli_parse(c, argc, argv, &e.chosen, &args);
     code = take_over(&e, &args);
+    cli_eval_begun();
     if (code == 0)
         code = renew(&e);
+    if (e.chosen.exports && !c->json)
+        cli_eval_status(code);
     close_errand(&e);
     return code;
 }
@@ -440,6 +447,14 @@ static bool is_current(const errand *e)
     return hold != NULL && e->text[0] != '\0' && strstr(hold, e->text) != NULL;
 }
 
+static int end_release(const errand *e, int code)
+{
+    cli_eval_begun();
+    if (e->chosen.exports)
+        cli_eval_status(code);
+    return code;
+}
+
 static int run_release(cli *c, int argc, char **argv)
 {
     errand e = {.c = c};
@@ -447,6 +462,8 @@ static int run_release(cli *c, int argc, char **argv)
     cli_args args;
     int code;
 
+    if (wants_export(argv))
+        cli_eval_owe_status();
     cli_parse(c, argc, argv, &e.chosen, &args);
     shell_find(&e);
     if (args.operand_count == 0 && getenv("LATCHKEY_HOLD") == NULL &&
@@ -457,7 +474,7 @@ static int run_release(cli *c, int argc, char **argv)
             if (keepers[0] != '\0')
                 cli_eval_export("LATCHKEY_KEEPER", keepers);
         }
-        return code;
+        return end_release(&e, code);
     }
     code = take_over(&e, &args);
     if (code == 0)
@@ -466,7 +483,7 @@ static int run_release(cli *c, int argc, char **argv)
         is_current(&e))
         cli_eval_leave();
     close_errand(&e);
-    return code;
+    return end_release(&e, code);
 }
 
 static const cli_option renew_options[] = {

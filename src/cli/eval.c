@@ -10,6 +10,7 @@
 
 #include "cli/caller.h"
 #include "cli/cli.h"
+#include "cli/run/keeper.h"
 
 enum { OUTER_MOST = 4096 }; /* bytes of the holds around one */
 
@@ -107,6 +108,25 @@ static void put_outer(const char *inner, const char *rest)
     free(value);
 }
 
+static void disown_keepers(void)
+{
+    const char *before = getenv("LATCHKEY_KEEPER");
+    char own[CLI_KEEPERS_SIZE];
+
+    cli_keeper_own(own, before, shell_pid());
+    if (own[0] != '\0')
+        cli_eval_export("LATCHKEY_KEEPER", own);
+    else
+        (void)fputs("unset LATCHKEY_KEEPER;\n", stdout);
+}
+
+void cli_eval_disown(void)
+{
+    if (outer_holds() == NULL)
+        (void)fputs("unset LATCHKEY_HOLD;\n", stdout);
+    disown_keepers();
+}
+
 void cli_eval_enter(void)
 {
     const char *hold = getenv("LATCHKEY_HOLD");
@@ -142,26 +162,42 @@ void cli_eval_leave(void)
 /* What this shell has around the one that failed, it has still. */
 void cli_eval_failure(int code)
 {
-    if (outer_holds() != NULL)
-        (void)fputs("unset LATCHKEY_NAME LATCHKEY_FENCE;\n", stdout);
-    else
-        cli_eval_unset();
+    (void)fputs("unset LATCHKEY_NAME LATCHKEY_FENCE;\n", stdout);
+    cli_eval_disown();
     (void)printf("(exit %d)\n", code != 0 ? code : 1);
+}
+
+void cli_eval_status(int code)
+{
+    if (code != 0)
+        (void)printf("(exit %d)\n", code);
 }
 
 /* The code that the shell's eval is to fail with; 0: it is not to. */
 static int owed_code;
+static void (*owed)(int code);
 
 static void at_exit(void)
 {
     if (owed_code != 0)
-        cli_eval_failure(owed_code);
+        owed(owed_code);
+}
+
+static void owe(void (*what)(int code))
+{
+    owed = what;
+    if (atexit(at_exit) == 0)
+        owed_code = CLI_USAGE;
 }
 
 void cli_eval_owe(void)
 {
-    if (atexit(at_exit) == 0)
-        owed_code = CLI_USAGE;
+    owe(cli_eval_failure);
+}
+
+void cli_eval_owe_status(void)
+{
+    owe(cli_eval_status);
 }
 
 void cli_eval_begun(void)

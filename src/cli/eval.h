@@ -17,6 +17,10 @@ void cli_eval_export(const char *variable, const char *value);
 /* Forgets what acquire and hold have set. */
 void cli_eval_unset(void);
 
+/* Forgets what the shell has inherited and has not taken itself: the hold and the
+   keepers of the one that called it are not its to give back. */
+void cli_eval_disown(void);
+
 /*
  * The shell that has called the tool takes a hold within the one that LATCHKEY_HOLD
  * is, if that is its own: it is kept in LATCHKEY_OUTER. cli_eval_leave() takes it
@@ -31,9 +35,13 @@ void cli_eval_leave(void);
  */
 void cli_eval_failure(int code);
 
+/* The status of the eval is that of the tool; what is held may still be. */
+void cli_eval_status(int code);
+
 /* The same with CLI_USAGE if the tool ends before cli_eval_begun(): a command
    line that is wrong ends it while it is read. */
 void cli_eval_owe(void);
+void cli_eval_owe_status(void);
 void cli_eval_begun(void);
 
 #endif /* LK_CLI_EVAL_H */

@@ -129,6 +129,7 @@ static bool put_hold(const keeping *k)
 
     (void)snprintf(digits, sizeof(digits), "%" PRIu64, lk_hold_fence(k->hold));
     cli_keeper_names(keepers, getenv("LATCHKEY_KEEPER"), k->shell_pid);
+    cli_eval_disown();
     cli_eval_export("LATCHKEY_KEEPER", keepers);
     cli_eval_export("LATCHKEY_NAME", k->name);
     cli_eval_export("LATCHKEY_FENCE", digits);
@@ -160,7 +161,7 @@ static void leave(void)
     (void)dup2(null, STDOUT_FILENO);
 }
 
-static void on_lost(const keeping *k)
+static void on_lost(const keeping *k, bool is_stopped)
 {
     static const int numbers[] = {SIGTERM, SIGKILL, 0};
     const int number = numbers[k->chosen.on_lost];
@@ -169,12 +170,36 @@ static void on_lost(const keeping *k)
     (void)cli_fail(k->c, 0, "%s '%s' is lost: %s; the shell %s",
                    cli_subject_noun(k->kind),
                    cli_clean(name, sizeof(name), k->name),
-                   cli_loss_words(lk_hold_loss(k->hold)),
+                   is_stopped ? "its keeper was told to end"
+                              : cli_loss_words(lk_hold_loss(k->hold)),
                    number == 0 ? "goes on" : "is ended");
     if (number == 0)
         return;
     (void)pidfd_send_signal(k->shell, number, NULL, 0);
     (void)pidfd_send_signal(k->shell, SIGCONT, NULL, 0);
+}
+
+/* The shell has been told, and works under the name until it has ended or gives it
+   back; others stay out for that long, but no longer than for the lease that runs. */
+static void outlast(keeping *k)
+{
+    struct pollfd fds[2] = {{.fd = k->shell, .events = POLLIN},
+                            {.fd = k->signals.fd, .events = POLLIN}};
+    int64_t left = (int64_t)lk_hold_remaining_ms(k->hold);
+    int64_t end;
+
+    if (left == 0 && lk_hold_loss(k->hold) != LK_LOSS_REVOKED)
+        return;
+    if (left == 0)
+        left = k->chosen.lease_ms;
+    end = cli_now_ns() + left * CLI_NS_PER_MS;
+    for (; left > 0 && !k->askers.is_asked;
+         left = (end - cli_now_ns()) / CLI_NS_PER_MS) {
+        (void)poll(fds, 2, left < INT32_MAX ? (int)left : INT32_MAX);
+        if (fds[0].revents != 0)
+            return;
+        (void)cli_keeper_is_told(k->signals.fd, &k->askers);
+    }
 }
 
 /* Until the shell has ended, or a signal says so. It is lost when a quarter of
@@ -190,13 +215,20 @@ static int keep(keeping *k)
         int64_t left = (int64_t)lk_hold_remaining_ms(k->hold) - margin;
 
         if (lk_hold_check(k->hold) != LK_OK || left <= 0) {
-            on_lost(k);
+            on_lost(k, false);
+            outlast(k);
             return CLI_LOST;
         }
         (void)poll(fds, 3, left < INT32_MAX ? (int)left : INT32_MAX);
-        if (fds[0].revents != 0 ||
-            cli_keeper_is_told(k->signals.fd, &k->askers))
+        if (fds[0].revents != 0)
             return CLI_OK;
+        if (!cli_keeper_is_told(k->signals.fd, &k->askers))
+            continue;
+        if (!k->askers.is_asked) {
+            on_lost(k, true);
+            outlast(k);
+        }
+        return CLI_OK;
     }
 }
 

@@ -65,14 +65,14 @@ static pid_t shell_of(const char *text)
     return at != NULL ? (pid_t)strtol(at + 1, NULL, 10) : 0;
 }
 
-void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
-                      pid_t shell)
+/* Each with a blank behind it. Returns the size. */
+static size_t
+put_own(char text[CLI_KEEPERS_SIZE], const char *before, pid_t shell)
 {
     enum { OWN = 64 };
     size_t used = 0;
     int fd;
 
-    text[0] = '\0';
     while (before != NULL && *before != '\0') {
         size_t size = strcspn(before, " ");
 
@@ -86,6 +86,24 @@ void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
             (void)close(fd);
         before += size + strspn(before + size, " ");
     }
+    text[used] = '\0';
+    return used;
+}
+
+void cli_keeper_own(char text[CLI_KEEPERS_SIZE], const char *before,
+                    pid_t shell)
+{
+    size_t used = put_own(text, before, shell);
+
+    if (used > 0)
+        text[used - 1] = '\0';
+}
+
+void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
+                      pid_t shell)
+{
+    size_t used = put_own(text, before, shell);
+
     (void)snprintf(text + used, CLI_KEEPERS_SIZE - used, "%ld:%" PRIu64 ":%ld",
                    (long)getpid(), started(getpid()), (long)shell);
 }
@@ -142,6 +160,7 @@ bool cli_keeper_is_told(int signals, cli_askers *askers)
                     info.ssi_pid != 0;
 
         is_told = is_told || asks || run_signal_ends((int)info.ssi_signo);
+        askers->is_asked = askers->is_asked || asks;
         if (asks)
             asker_add(askers, (pid_t)info.ssi_pid);
     }

@@ -28,6 +28,10 @@ enum { CLI_KEEPERS_SIZE = 1024 };
 void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
                       pid_t shell);
 
+/* Those of before alone: an empty text if this shell has none. */
+void cli_keeper_own(char text[CLI_KEEPERS_SIZE], const char *before,
+                    pid_t shell);
+
 /*
  * Has the last one of these give its name back, waits for that, and says what has
  * come of it unless all is well; if it has ended, no other one is touched, since
@@ -42,6 +46,7 @@ int cli_keeper_end(const struct cli *c, const char *text,
 typedef struct cli_askers {
     int fds[16];
     size_t count;
+    bool is_asked; /* there may be more than there is room for */
 } cli_askers;
 
 /* Of the keeper: reads the signals that have come to a descriptor, and adds those

@@ -184,6 +184,20 @@ static void one_that_is_not_obtained_leaves_those_around_it(void **state)
                 NULL);
 }
 
+/* An eval of nothing succeeds, and the script would go on. */
+static void an_eval_fails_as_the_tool_does(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "64\n0\n74\n74\n", NULL, "-c",
+                "eval \"$($tool renew --export)\"; echo $?\n"
+                "eval \"$($tool acquire n -l1h --export)\" || exit\n"
+                "eval \"$($tool renew --export)\"; echo $?\n"
+                "$tool break --yes --now n >/dev/null 2>&1\n"
+                "eval \"$($tool renew --export)\"; echo $?\n"
+                "eval \"$($tool release --export)\"; echo $?",
+                NULL);
+}
+
 /* Else no program could be started any more, one day. */
 static void what_a_shell_never_goes_back_to_is_forgotten(void **state)
 {
@@ -427,6 +441,7 @@ static void a_signal_ends_the_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(an_eval_fails_as_the_tool_does, forget),
         cmocka_unit_test_teardown(a_shell_holds_it_between_its_commands,
                                   forget),
         cmocka_unit_test_teardown(one_that_had_to_wait_has_its_whole_lease,

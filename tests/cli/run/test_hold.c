@@ -400,9 +400,90 @@ static void the_keeper_keeps_no_descriptor(void **state)
                 NULL);
 }
 
+/* Whoever stops the keeper does not let others in beside the shell. */
+static void a_keeper_that_is_stopped_outlasts_the_shell(void **state)
+{
+    static const char *const losses[] = {"warn", "term"};
+    char script[512];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        tool *t;
+
+        (void)snprintf(script, sizeof(script),
+                       "trap 'echo told' TERM; eval \"$(" LK_TOOL
+                       " hold --on-lost=%s n)\" || exit; echo held; "
+                       "kill ${LATCHKEY_KEEPER%%%%:*}; " FOREVER,
+                       losses[i]);
+        t = start_script(script);
+        assert_tool(&how, 75, "", NULL, "-q", "lock", "-w", "0.5", "n", "true",
+                    NULL);
+        tool_wait_err(t, "its keeper was told to end", SOON_MS);
+        (void)kill(tool_pid(t), SIGKILL);
+        assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGKILL);
+        assert_free();
+        tool_free(t);
+    }
+}
+
+static void a_hold_that_is_revoked_outlasts_the_shell(void **state)
+{
+    tool *t =
+        start_script("eval \"$(" LK_TOOL
+                     " hold --on-lost=warn n)\" || exit; echo held; " FOREVER);
+    tool *breaking = tool_start(&how, "break", "--yes", "n", NULL);
+
+    (void)state;
+    tool_wait_err(t, "the shell goes on", SOON_MS);
+    assert_tool(&how, 75, "", NULL, "-q", "lock", "-w", "0.5", "n", "true",
+                NULL);
+    (void)kill(tool_pid(t), SIGKILL);
+    assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGKILL);
+    assert_int_equal(tool_wait(breaking, SOON_MS), 0);
+    assert_free();
+    tool_free(t);
+    tool_free(breaking);
+}
+
+/* A hold of its own does not make what it inherits its own. */
+static void a_script_leaves_what_its_caller_has(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "0\n75\n0\n64\n75\n", NULL, "-c",
+                "eval \"$(" LK_TOOL " acquire -l1h --export n)\" || exit\n"
+                "sh -c 'eval \"$(" LK_TOOL " hold m)\" || exit\n" LK_TOOL
+                " release; echo $?'\n" LK_TOOL
+                " -q lock -n n true; echo $?\n" LK_TOOL " release || exit\n"
+                "unset LATCHKEY_HOLD; eval \"$(" LK_TOOL " hold n)\" || exit\n"
+                "sh -c 'eval \"$(" LK_TOOL
+                " acquire -l1h --export m)\" || exit\n"
+                "eval \"$(" LK_TOOL " release --export)\"; echo $?\n" LK_TOOL
+                " release; echo $?'\n" LK_TOOL " -q lock -n n true; echo $?",
+                NULL);
+}
+
+static void one_that_is_not_obtained_leaves_the_keepers(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "75\n0\n0\n", NULL, "-c",
+                "other=$(" LK_TOOL " acquire -l1h m) || exit\n"
+                "eval \"$(" LK_TOOL " hold n)\" || exit\n"
+                "eval \"$(" LK_TOOL " -q hold -n m)\"; echo $?\n" LK_TOOL
+                " release; echo $?\n" LK_TOOL
+                " lock -n n true; echo $?\n" LK_TOOL " release $other",
+                NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_keeper_that_is_stopped_outlasts_the_shell,
+                                  forget),
+        cmocka_unit_test_teardown(a_hold_that_is_revoked_outlasts_the_shell,
+                                  forget),
+        cmocka_unit_test_teardown(a_script_leaves_what_its_caller_has, forget),
+        cmocka_unit_test_teardown(one_that_is_not_obtained_leaves_the_keepers,
+                                  forget),
         cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
         cmocka_unit_test_teardown(a_terminal_is_told_what_the_lines_are_for,
                                   forget),
