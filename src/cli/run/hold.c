@@ -164,6 +164,7 @@ static void leave(void)
 static void on_lost(const keeping *k, bool is_stopped)
 {
     static const int numbers[] = {SIGTERM, SIGKILL, 0};
+    static const char *const ways[] = {"gets SIGTERM", "is killed", "goes on"};
     const int number = numbers[k->chosen.on_lost];
     char name[128];
 
@@ -172,7 +173,7 @@ static void on_lost(const keeping *k, bool is_stopped)
                    cli_clean(name, sizeof(name), k->name),
                    is_stopped ? "its keeper was told to end"
                               : cli_loss_words(lk_hold_loss(k->hold)),
-                   number == 0 ? "goes on" : "is ended");
+                   ways[k->chosen.on_lost]);
     if (number == 0)
         return;
     (void)pidfd_send_signal(k->shell, number, NULL, 0);
@@ -420,7 +421,10 @@ const cli_command cli_command_hold = {
         "lives, and gives it back when the shell ends, however it ends. A\n"
         "shell that is stopped keeps NAME. If NAME is lost the keeper\n"
         "sends the shell SIGTERM, or does what --on-lost says. The commands\n"
-        "that the shell has started are sent nothing.\n"
+        "that the shell has started are sent nothing. The keeper of a hold\n"
+        "that is revoked, and one that a signal ends, gives NAME back when\n"
+        "the shell has ended, or its lease. An interactive bash ignores\n"
+        "SIGTERM: --on-lost=kill ends it.\n"
         "If NAME is not obtained the first line exits with the reason.",
     .options = options,
     .operands_min = 1,

@@ -374,7 +374,7 @@ static void a_shell_whose_name_is_lost_is_ended(void **state)
     assert_non_null(strstr(tool_err(t), "lock 'n' is lost: the server does "
                                         "not know it any more: its key was "
                                         "deleted, or the server began anew; "
-                                        "the shell is ended"));
+                                        "the shell gets SIGTERM"));
     tool_free(t);
 }
 
