@@ -63,8 +63,11 @@ static void check_status_fd(run *r)
 
     if (fd == NO_STATUS_FD)
         return;
-    /* It is the tool's: the command does not inherit it. */
-    if (fd > INT32_MAX || fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0)
+    /* It is the tool's: the command does not inherit it, unless it is one of the
+       streams that every command has. */
+    if (fd > INT32_MAX ||
+        (fd <= STDERR_FILENO ? fcntl((int)fd, F_GETFD) < 0
+                             : fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0))
         cli_usage(r->c, "--status-fd %" PRIu64 " is not open", fd);
 }
 

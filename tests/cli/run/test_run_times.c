@@ -82,6 +82,15 @@ static void who_ends_in_time_keeps_its_code(void **state)
                 "100", NULL);
 }
 
+static void the_command_keeps_the_stream_that_the_status_goes_to(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "from the command\n{", "", "lock", "--status-fd=1",
+                "n", "-c", "echo from the command", NULL);
+    assert_tool(&how, 0, "", "from the command\n{", "lock", "--status-fd=2",
+                "n", "-c", "echo from the command >&2", NULL);
+}
+
 /* A time of several parts. */
 static void a_minute_and_a_half_is_understood(void **state)
 {
@@ -381,6 +390,8 @@ int main(void)
         cmocka_unit_test_teardown(who_ignores_that_is_killed_with_its_children,
                                   forget),
         cmocka_unit_test_teardown(who_ends_in_time_keeps_its_code, forget),
+        cmocka_unit_test_teardown(
+            the_command_keeps_the_stream_that_the_status_goes_to, forget),
         cmocka_unit_test_teardown(a_minute_and_a_half_is_understood, forget),
         cmocka_unit_test_teardown(a_time_is_understood_as_it_is_shown, forget),
         cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
