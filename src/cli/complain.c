@@ -34,6 +34,23 @@ static void put_message(char *to, size_t size, const char *text)
     to[used] = '\0';
 }
 
+/* Takes what may be a password out of each line: what is between :// and its last
+   @. A user may have put a URL in any place, and the message quotes it. USER:@ has
+   none. */
+static void hide_passwords(char *text)
+{
+    char *from = text;
+
+    while ((from = strstr(from, "://")) != NULL) {
+        size_t size = strcspn(from += 3, "\n");
+
+        while (size > 0 && from[size - 1] != '@')
+            size--;
+        if (size > 0 && strcspn(from, ":") + 2 != size)
+            memmove(from, from + size - 1, strlen(from + size - 1) + 1);
+    }
+}
+
 /* In one write, so that lines of several processes do not mix. */
 static void put_line(const char *text)
 {
@@ -63,6 +80,7 @@ say(const cli *c, const char *format, va_list arguments)
 
     (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format,
                     arguments);
+    hide_passwords(text);
     put_message(safe, sizeof(safe) - 1, text);
     (void)cli_flush(); /* where both go to one place, they stand in order */
     put_line(safe);

@@ -209,7 +209,8 @@ static int read_line(search *s, place *at, char *line)
     name = trim(name);
     if (setting_find(name) == NULL)
         return cli_fail(s->c, CLI_CONFIG, "%s:%d: there is no setting '%.*s'",
-                        at->path, at->number, (int)cli_utf8_cut(name, 40),
+                        at->path, at->number,
+                        (int)cli_word_quotable(name, cli_utf8_cut(name, 40)),
                         name);
     return strcmp(name, s->key) == 0 ? take(s, at, trim(equals + 1)) : 0;
 }

@@ -264,8 +264,8 @@ unknown_long(const reader *r, const char *text, size_t size)
     if (near != NULL)
         cli_usage(r->c, "there is no option --%s; did you mean --%s?", name,
                   near);
-    cli_usage(r->c, "there is no option --%.*s%s", (int)size, text,
-              before_command(r));
+    cli_usage(r->c, "there is no option --%.*s%s",
+              (int)cli_word_quotable(text, size), text, before_command(r));
 }
 
 /* at: the letter in word, which is what stands behind the dash. Help that is

@@ -24,6 +24,14 @@ int cli_word_find(const char *words, const char *text)
     return -1;
 }
 
+size_t cli_word_quotable(const char *text, size_t size)
+{
+    const char *scheme = strstr(text, "://");
+    size_t before = scheme != NULL ? (size_t)(scheme - text) + 3 : size;
+
+    return before < size ? before : size;
+}
+
 bool cli_word_is_number(const char *text)
 {
     return text[strspn(text, "0123456789")] == '\0';

@@ -8,6 +8,10 @@
 /* Which of the words in "a|b|c" text is; -1: none. */
 int cli_word_find(const char *words, const char *text);
 
+/* How many of the first size bytes a message may quote, if it leaves out the rest:
+   of a URL what is before its password. */
+size_t cli_word_quotable(const char *text, size_t size);
+
 /* Whether it has digits alone: what is meant by `semaphore -n 3 NAME`, say, where
    the number is taken for the name. */
 bool cli_word_is_number(const char *text);

@@ -190,6 +190,8 @@ static void what_is_not_understood_is_78(void **state)
     write_file(file, "url = redis://h\nurk = 1\n");
     assert_tool(&how, 78, "", "config:2: there is no setting 'urk'", "url",
                 NULL);
+    write_file(file, "redis://:p=w@h\n");
+    assert_tool(&how, 78, "", "there is no setting 'redis://'", "url", NULL);
     write_file(file, "redis://h\n");
     assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url", NULL);
     assert_tool(NULL, 78, "", "the URL of the command line: ", "url",

@@ -323,6 +323,15 @@ static void a_stream_that_is_closed_is_not_the_server_s(void **state)
                 LK_TOOL " url redis://h <&- 2>&-", NULL);
 }
 
+static void a_message_shows_no_password_of_a_misplaced_url(void **state)
+{
+    (void)state;
+    assert_tool(NULL, 64, "", "no command 'redis://@h'", "redis://:pw@h", NULL);
+    assert_tool(NULL, 64, "", "no option --redis://", "--redis://:p=w@h", NULL);
+    assert_tool(NULL, 64, "", "'redis://@h/1' is too much", "url", "redis://h",
+                "redis://u:p@w@h/1", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +339,7 @@ int main(void)
         cmocka_unit_test(help_lists_commands_options_and_exit_codes),
         cmocka_unit_test(a_command_explains_itself),
         cmocka_unit_test(a_wrong_command_line_is_64),
+        cmocka_unit_test(a_message_shows_no_password_of_a_misplaced_url),
         cmocka_unit_test(long_options_with_one_dash_are_refused),
         cmocka_unit_test(options_of_other_tools_are_known),
         cmocka_unit_test(what_stands_before_the_command_is_told_where_to_stand),
