@@ -34,19 +34,32 @@ static void put_message(char *to, size_t size, const char *text)
     to[used] = '\0';
 }
 
-/* Takes what may be a password out of each line: what is between :// and its last
-   @. A user may have put a URL in any place, and the message quotes it. USER:@ has
-   none. */
+/* What the tool itself writes in the place of one. */
+static bool stands_for_password(const char *text, size_t size)
+{
+    static const char *const words[] = {"", "***", "PASSWORD"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strlen(words[i]) == size && memcmp(text, words[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes out what may be a password: of each URL what is between :// and its last @. A
+   user may have put one in any place, and the message quotes it. */
 static void hide_passwords(char *text)
 {
     char *from = text;
 
     while ((from = strstr(from, "://")) != NULL) {
-        size_t size = strcspn(from += 3, "\n");
+        size_t size = strcspn(from += 3, " \t\n");
+        size_t user = strcspn(from, ":") + 1;
 
         while (size > 0 && from[size - 1] != '@')
             size--;
-        if (size > 0 && strcspn(from, ":") + 2 != size)
+        if (size > 0 && (user >= size ||
+                         !stands_for_password(from + user, size - 1 - user)))
             memmove(from, from + size - 1, strlen(from + size - 1) + 1);
     }
 }
