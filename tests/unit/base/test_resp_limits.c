@@ -8,6 +8,8 @@
 #include "base/resp.h"
 #include "support/check.h"
 
+enum { MILLION = 1000000 };
+
 static redisReader *reader;
 
 static int begin(void **state)
@@ -79,7 +81,7 @@ static void one_array_deeper_is_refused(void **state)
 static void a_million_arrays_within_each_other_are_refused(void **state)
 {
     (void)state;
-    assert_nested(1000 * 1000, LK_EPROTO);
+    assert_nested(MILLION, LK_EPROTO);
 }
 
 /* ---- lines ------------------------------------------------------------------- */
@@ -115,8 +117,7 @@ static void the_longest_line_is_read(void **state)
     assert_status(feed_line(LK__RESP_LINE_MAX, &fed), LK_OK);
     assert_fed("\r");
     assert_status(feed("\n", 1, &reply), LK_OK);
-    assert_non_null(reply);
-    assert_int_equal(reply->len, LK__RESP_LINE_MAX);
+    assert_int_equal(reply != NULL ? reply->len : 0, LK__RESP_LINE_MAX);
     freeReplyObject(reply);
 }
 
@@ -137,7 +138,7 @@ static void a_line_without_an_end_is_refused(void **state)
         redisReply *reply;
 
         assert_fed(heads[i]);
-        assert_too_long(feed_line(1000 * 1000, &fed));
+        assert_too_long(feed_line(MILLION, &fed));
         assert_in_range(fed, LK__RESP_LINE_MAX, LK__RESP_LINE_MAX + 16 * 1024);
         assert_too_long(feed("\r\n", 2, &reply));
         end(state);
@@ -152,8 +153,9 @@ static void a_long_line_is_refused_with_its_end(void **state)
 
     (void)state;
     memset(line, 'x', sizeof(line));
-    memcpy(line, "+", 1);
-    memcpy(line + sizeof(line) - 2, "\r\n", 2);
+    line[0] = '+';
+    line[sizeof(line) - 2] = '\r';
+    line[sizeof(line) - 1] = '\n';
     assert_too_long(feed(line, sizeof(line), &reply));
 }
 
@@ -165,10 +167,9 @@ static void a_long_string_is_no_line(void **state)
 
     (void)state;
     assert_fed("*1\r\n$1000000\r\n");
-    assert_status(feed_line(1000 * 1000, &fed), LK_OK);
+    assert_status(feed_line(MILLION, &fed), LK_OK);
     assert_status(feed("\r\n", 2, &reply), LK_OK);
-    assert_non_null(reply);
-    assert_int_equal(reply->element[0]->len, 1000 * 1000);
+    assert_int_equal(reply != NULL ? reply->element[0]->len : 0, MILLION);
     freeReplyObject(reply);
 }
 

@@ -408,9 +408,9 @@ static void assert_left(played_sentinel *sentinel)
     run_ms(SECOND_MS);
     assert_true(sentinel->connects > 3);
     *sentinel = (played_sentinel){.named = "old"};
-    run_ms(2 * SECOND_MS);
+    run_ms((uint64_t)2 * SECOND_MS);
     sentinel->connects = 0;
-    run_ms(3 * SECOND_MS);
+    run_ms((uint64_t)3 * SECOND_MS);
     assert_int_equal(sentinel->connects, 0);
 }
 
