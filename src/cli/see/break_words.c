@@ -61,15 +61,31 @@ static const char *to_type(const char *text, const char *otherwise)
                : otherwise;
 }
 
+/* The options that name the server, if the command line has any, as they are to be
+   typed. "URL" stands for one that may hold a password. */
+static void put_server(const struct breaking *b, char *text, size_t size)
+{
+    const char *url = b->c->url, *profile = b->c->profile;
+    const char *shown = url == NULL ? "" : to_type(url, "URL");
+    bool is_whole = url == NULL || strpbrk(url, "@?") == NULL;
+
+    (void)snprintf(text, size, "%s%s%s%s", url != NULL ? " --url " : "",
+                   is_whole ? shown : "URL",
+                   profile != NULL ? " --profile " : "",
+                   profile != NULL ? to_type(profile, "PROFILE") : "");
+}
+
 /* The command that waits for nobody, as it is to be typed. */
 static void put_now(const struct breaking *b, const lk_party *party)
 {
+    char server[1024];
     bool is_one = b->info->holder_count == 1;
 
+    put_server(b, server, sizeof(server));
     cli_note(b->c,
              "if you know that its work is over, this ends it at once:\n"
-             "  latchkey break --now%s%s %s%s",
-             is_one ? "" : " --if-owner ",
+             "  latchkey break%s --now%s%s %s%s",
+             server, is_one ? "" : " --if-owner ",
              is_one ? "" : to_type(party->owner, "OWNER"),
              to_type(b->name, "NAME"),
              see_is_kept(party)

@@ -90,6 +90,30 @@ static void a_break_says_that_no_process_keeps_it(void **state)
     interrupt(t);
 }
 
+/* The line acts on the server that was named, and has no password in it. */
+static void the_line_names_the_server_that_was_named(void **state)
+{
+    const char *url = server_url(redis);
+    const tool_how bare = {.env = NULL};
+    char with[256], words[512];
+    tool *t;
+
+    (void)state;
+    acquire(NULL);
+    (void)snprintf(words, sizeof(words),
+                   "\n  latchkey break --url %s --now n\n", url);
+    t = tool_start(&bare, "--url", url, "break", "--yes", "n", NULL);
+    tool_wait_err(t, words, SOON_MS);
+    interrupt(t);
+    tool_free(t);
+    (void)snprintf(with, sizeof(with), "%s%cname=a", url,
+                   strchr(url, '?') != NULL ? '&' : '?');
+    t = tool_start(&bare, "--url", with, "break", "--yes", "n", NULL);
+    tool_wait_err(t, "\n  latchkey break --url URL --now n\n", SOON_MS);
+    interrupt(t);
+    tool_free(t);
+}
+
 /* Whoever copies the line runs nothing but what it says. */
 static void a_name_that_a_shell_may_misread_is_not_in_the_line(void **state)
 {
@@ -274,6 +298,8 @@ static void a_break_of_another_hold_is_not_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_line_names_the_server_that_was_named,
+                                  forget),
         cmocka_unit_test_teardown(a_break_says_that_no_process_keeps_it,
                                   forget),
         cmocka_unit_test_teardown(
