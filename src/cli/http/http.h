@@ -33,8 +33,9 @@ typedef struct cli_http_place {
    and for localhost. False: it is neither. */
 bool cli_http_place_read(const char *text, cli_http_place *ret_place);
 
-/* Whether a Host header names this machine's loopback. NULL: there is none. */
-bool cli_http_host_is_local(const char *host);
+/* Whether a Host header names this machine's loopback, or the address on which the
+   tool listens. NULL: there is none. */
+bool cli_http_host_is_local(const char *host, const char *address);
 
 typedef enum cli_http_kind {
     CLI_HTTP_TEXT,  /* what was published last */

@@ -85,6 +85,7 @@ struct cli_http {
     struct MHD_Daemon *daemon;
     const cli_http_page *pages;
     bool is_local;
+    char address[64]; /* on which it listens, as a Host header has it */
     unsigned short port;
     pthread_mutex_t lock; /* of all below, and of all bodies and streams */
     body *current;        /* NULL: nothing was published yet */
@@ -369,7 +370,7 @@ static const char *refuse(const cli_http *http,
                                                    MHD_HTTP_HEADER_HOST);
 
     *ret_status = MHD_HTTP_FORBIDDEN;
-    if (http->is_local && !cli_http_host_is_local(host))
+    if (http->is_local && !cli_http_host_is_local(host, http->address))
         return "this is only answered as localhost";
     *ret_status = MHD_HTTP_METHOD_NOT_ALLOWED;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
@@ -453,6 +454,7 @@ http_make(const cli_http_place *place, const cli_http_page *pages)
     if (http == NULL)
         return NULL;
     *http = (cli_http){.pages = pages, .is_local = place->is_local};
+    (void)snprintf(http->address, sizeof(http->address), "%s", place->address);
     (void)pthread_mutex_init(&http->lock, NULL);
     return http;
 }

@@ -71,9 +71,9 @@ static bool is_port_or_end(const char *text)
     return text[0] == '\0' || (text[0] == ':' && port_read(text + 1, &port));
 }
 
-bool cli_http_host_is_local(const char *host)
+bool cli_http_host_is_local(const char *host, const char *address)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    const char *const names[] = {"localhost", "127.0.0.1", "[::1]", address};
 
     for (size_t i = 0; host != NULL && i < sizeof(names) / sizeof(names[0]);
          i++) {

@@ -67,7 +67,8 @@ static void only_names_of_this_machine_are_local(void **state)
 {
     static const char *const right[] = {"localhost", "LocalHost:8080",
                                         "127.0.0.1", "127.0.0.1:1",
-                                        "[::1]",     "[::1]:65535"};
+                                        "[::1]",     "[::1]:65535",
+                                        "127.0.0.2", "127.0.0.2:9401"};
     static const char *const wrong[] = {"",
                                         "localhost.",
                                         "localhost.evil.example",
@@ -83,12 +84,13 @@ static void only_names_of_this_machine_are_local(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
-        assert_true(cli_http_host_is_local(right[i]));
+        assert_true(cli_http_host_is_local(right[i], "127.0.0.2"));
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        if (cli_http_host_is_local(wrong[i]))
+        if (cli_http_host_is_local(wrong[i], "127.0.0.2"))
             fail_msg("'%s' was taken", wrong[i]);
     }
-    assert_false(cli_http_host_is_local(NULL));
+    assert_false(cli_http_host_is_local(NULL, "127.0.0.2"));
+    assert_false(cli_http_host_is_local("127.0.0.2", "127.0.0.1"));
 }
 
 int main(void)
