@@ -67,7 +67,7 @@ static void put_server(const struct breaking *b, char *text, size_t size)
 {
     const char *url = b->c->url, *profile = b->c->profile;
     const char *shown = url == NULL ? "" : to_type(url, "URL");
-    bool is_whole = url == NULL || strpbrk(url, "@?") == NULL;
+    bool is_whole = url == NULL || strchr(url, '@') == NULL;
 
     (void)snprintf(text, size, "%s%s%s%s", url != NULL ? " --url " : "",
                    is_whole ? shown : "URL",

@@ -106,8 +106,8 @@ static void the_line_names_the_server_that_was_named(void **state)
     tool_wait_err(t, words, SOON_MS);
     interrupt(t);
     tool_free(t);
-    (void)snprintf(with, sizeof(with), "%s%cname=a", url,
-                   strchr(url, '?') != NULL ? '&' : '?');
+    (void)snprintf(with, sizeof(with), "unix://default:secret@%s",
+                   strchr(url, '/'));
     t = tool_start(&bare, "--url", with, "break", "--yes", "n", NULL);
     tool_wait_err(t, "\n  latchkey break --url URL --now n\n", SOON_MS);
     interrupt(t);
