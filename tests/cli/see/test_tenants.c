@@ -252,16 +252,18 @@ static void a_tenant_is_a_word(void **state)
 static void a_tenant_is_told_of_its_own_clients(void **state)
 {
     lk_info *info = NULL;
+    lk_hold *hold;
     lk_lock *lock;
 
     (void)state;
     tenant_make("orders");
     lock = locking_lock(f, tenant_open("orders"), "orders:1");
-    (void)locking_hold(lock);
+    hold = locking_hold(lock);
     assert_status(lk_lock_info(lock, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
     assert_string_not_equal(info->holders[0]->host, "");
     lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
 }
 
 /* Neither may tell the other anything: the name goes by looking. */
