@@ -288,8 +288,16 @@ static void ping_send(struct lk__exam *exam)
     ask(exam, &exam->ping, 1, args, ping_take);
 }
 
+/* What of a difference does not follow from how long the answers took. */
+static int64_t beyond(int64_t difference, int64_t unsure)
+{
+    if (difference > unsure)
+        return difference - unsure;
+    return difference < -unsure ? difference + unsure : 0;
+}
+
 /* Before the round trips, and after them. The server read its clock half a
-   round trip ago, more or less. */
+   round trip ago, more or less by as much. */
 static void time_take(struct lk__exam *exam, struct lk__exam_question *question,
                       const redisReply *reply)
 {
@@ -303,6 +311,7 @@ static void time_take(struct lk__exam *exam, struct lk__exam_question *question,
     if (facts->rtt_count == 0) {
         exam->first_us = us;
         exam->first_at = now - half;
+        exam->unsure_us = (int64_t)(half / US);
         exam->apart_us = apart_us(exam);
         ping_send(exam);
     } else if (was_disturbed(exam) && exam->repeats++ < REPEATS) {
@@ -311,8 +320,10 @@ static void time_take(struct lk__exam *exam, struct lk__exam_question *question,
     } else if (us != 0 && exam->first_us != 0) {
         facts->has_clock = true;
         facts->ahead_us = (int64_t)us + (int64_t)(half / US) - host_us();
-        facts->gained_us = (int64_t)(us - exam->first_us) -
-                           (int64_t)((now - half - exam->first_at) / US);
+        facts->gained_us =
+            beyond((int64_t)(us - exam->first_us) -
+                       (int64_t)((now - half - exam->first_at) / US),
+                   exam->unsure_us + (int64_t)(half / US));
     }
 }
 

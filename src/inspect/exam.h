@@ -37,6 +37,7 @@ struct lk__exam {
     size_t text_count;
     size_t left;                 /* questions under way */
     uint64_t first_us, first_at; /* the server's clock, and ours then */
+    int64_t unsure_us;           /* by how much that may be wrong */
     int64_t apart_us;            /* this host's two clocks, then */
     unsigned repeats;
     bool measures;  /* the round trips have begun */

@@ -15,7 +15,7 @@
 #include "support/check.h"
 #include "support/played.h"
 
-enum { READ_MS = 10000, AT_MS = 15, STEP_US = 89000 };
+enum { READ_MS = 10000, AT_MS = 15, STEP_US = 89000, SLOW_MS = 120 };
 
 static played *running; /* NULL: the clocks are the system's */
 static int64_t host_set_us;
@@ -112,6 +112,26 @@ static void a_host_whose_clock_is_set_says_nothing_of_the_server(void **state)
     assert_clock(*state, LK_CHECK_OK);
 }
 
+static void slow_answers(void *data)
+{
+    played_ways(data, 1, SLOW_MS);
+}
+
+static void slow_requests(void *data)
+{
+    played_ways(data, SLOW_MS, 1);
+}
+
+/* A network or a process that stands still for a moment moves no clock. */
+static void an_answer_that_takes_long_says_nothing_of_the_clock(void **state)
+{
+    soon(*state, slow_answers);
+    assert_clock(*state, LK_CHECK_OK);
+    played_ways(*state, 1, 1);
+    soon(*state, slow_requests);
+    assert_clock(*state, LK_CHECK_OK);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -120,6 +140,7 @@ int main(void)
         TEST(a_server_whose_clock_is_set_is_found),
         TEST(one_clock_of_both_that_is_set_is_measured_again),
         TEST(a_host_whose_clock_is_set_says_nothing_of_the_server),
+        TEST(an_answer_that_takes_long_says_nothing_of_the_clock),
     };
 #undef TEST
 
