@@ -4,17 +4,26 @@
 
 #include "base/mem.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
-static bool (*fails_now)(void);
+/* The threads of other clients allocate while a test sets it. */
+static bool (*_Atomic fails_now)(void);
 
 void lk__mem_fail(bool (*fails)(void))
 {
-    fails_now = fails;
+    atomic_store(&fails_now, fails);
+}
+
+static bool fails(void)
+{
+    bool (*now)(void) = atomic_load_explicit(&fails_now, memory_order_relaxed);
+
+    return now != NULL && now();
 }
 
 /* What every LK_ENOMEM says, wherever it comes from. */
@@ -27,14 +36,14 @@ static void *noted(void *block)
 
 void *lk__alloc(size_t size)
 {
-    if (fails_now != NULL && fails_now())
+    if (fails())
         return noted(NULL);
     return noted(calloc(1, size));
 }
 
 void *lk__realloc(void *block, size_t size)
 {
-    if (fails_now != NULL && fails_now())
+    if (fails())
         return noted(NULL);
     return noted(realloc(block, size));
 }

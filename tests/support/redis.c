@@ -25,6 +25,8 @@ struct redis {
     pid_t user; /* who opened the connection */
     redisContext *context;
     pthread_mutex_t mutex;
+    void (*tell)(void *data); /* NULL: nothing else is known */
+    void *data;
 };
 
 redis *redis_new(const char *path)
@@ -51,6 +53,12 @@ void redis_free(redis *r)
     (void)pthread_mutex_destroy(&r->mutex);
     free(r->path);
     free(r);
+}
+
+void redis_on_break(redis *r, void (*tell)(void *data), void *data)
+{
+    r->tell = tell;
+    r->data = data;
 }
 
 /* ---- the connection ---- */
@@ -173,6 +181,8 @@ redisReply *redis_vcommand(redis *r, const char *format, va_list args)
     char why[WHY_SIZE];
     redisReply *reply = ask(r, format, args, why, sizeof(why));
 
+    if (reply == NULL && r->tell != NULL)
+        r->tell(r->data);
     if (reply == NULL)
         broken(r, format, why);
     return reply;

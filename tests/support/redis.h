@@ -24,6 +24,9 @@ typedef struct redis redis;
 redis *redis_new(const char *path);
 void redis_free(redis *r);
 
+/* Before a connection that is not there ends the test: what else is known. */
+void redis_on_break(redis *r, void (*tell)(void *data), void *data);
+
 /* Closes the connection; the next command opens another. */
 void redis_drop(redis *r);
 

@@ -217,6 +217,23 @@ static void explain(const server *s, const char *what)
         (void)fclose(log);
 }
 
+static bool has_ended(void *data)
+{
+    return server_has_ended(data);
+}
+
+/* The end of a process is seen later than the end of its connections. */
+static void tell_break(void *data)
+{
+    enum { END_MS = 1000 };
+    const server *s = data;
+
+    if (s->pid == 0)
+        (void)fprintf(stderr, "server: it has been ended\n");
+    else if (!wait_until(has_ended, data, END_MS))
+        explain(s, "it runs, and its connection broke");
+}
+
 /* ---- start and stop ---- */
 
 static void extra_free(char **extra)
@@ -272,8 +289,10 @@ static server *server_new(const char *const *extra_args)
                    s->socket);
     port_set(s, 0);
     s->redis = redis_new(s->socket);
-    if (s->redis != NULL)
-        return s;
+    if (s->redis == NULL)
+        goto fail;
+    redis_on_break(s->redis, tell_break, s);
+    return s;
 
 fail:
     server_stop(s);
@@ -526,7 +545,7 @@ bool server_restart(server *s)
     return false;
 }
 
-/* ---- commands: if one fails because the server is no more, that is told ---- */
+/* ---- commands ---- */
 
 void server_reconnect(server *s)
 {
@@ -549,7 +568,6 @@ redisReply *server_command(server *s, const char *format, ...)
     redisReply *reply;
     va_list args;
 
-    (void)server_has_ended(s);
     va_start(args, format);
     reply = redis_vcommand(s->redis, format, args);
     va_end(args);
@@ -561,7 +579,6 @@ long long server_integer(server *s, const char *format, ...)
     long long integer;
     va_list args;
 
-    (void)server_has_ended(s);
     va_start(args, format);
     integer = redis_vinteger(s->redis, format, args);
     va_end(args);
@@ -583,7 +600,6 @@ char *server_string(server *s, const char *format, ...)
     char *string;
     va_list args;
 
-    (void)server_has_ended(s);
     va_start(args, format);
     string = redis_vstring(s->redis, format, args);
     va_end(args);
