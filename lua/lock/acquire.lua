@@ -6,7 +6,8 @@
 -- else has anything to do with is taken before `rest`.
 --
 -- Invariants: what is held has an owner and a TTL. Sent again it gives no
--- second ticket and no second hold, and changes no TTL. Nobody alive who waits
+-- second ticket and no second hold, and changes no TTL. A claim that stands in
+-- the hash beside another is not told that it holds. Nobody alive who waits
 -- for a fair lock is passed by. A full server refuses it before anything is
 -- written.
 -- needs: fences take ticket
@@ -75,12 +76,18 @@ if ours[1] and was.claim == claim and was.flag == 'v' then
     return redis.error_reply('LKVOID the hold was revoked')
 elseif ours[1] and was.claim == claim then
     return {HELD, tonumber(was.fence), left, tonumber(was.spare)}
-elseif ours[1] then
+elseif ours[1] and redis.call('HLEN', lock_key) == 1 then
     -- The record was lost.
     local fence, spare = fences(clock.us, was.fence, was.spare, both[2])
     bad = not fence and spare or failed(redis.pcall('SET', record_key,
         holder.sign(was, it, fence, spare, 0, '-'), 'PX', lease + life))
     return bad or {HELD, fence, left, spare}
+elseif ours[1] then
+    -- What was left of a grant that could not be taken back is no hold.
+    bad = failed(redis.pcall('HDEL', lock_key, claim))
+    if bad then
+        return bad
+    end
 end
 
 local score = redis.call('ZSCORE', queue_key, own)

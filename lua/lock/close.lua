@@ -51,7 +51,7 @@ elseif why == 'r' and layout == form.layout_lock and owner == claim
             return {CLOSED, 2, 0, 0}
         end
     elseif first and first[1] and interop == '0' and not both[2]
-            and redis.call('HEXISTS', lock_key, claim) == 1 then
+            and table.concat(redis.pcall('HKEYS', lock_key), ' ') == claim then
         -- The queue is there, so of the three it is the one.
         local to, nonce, mode, lease, inbox = member.only(first[1], claim,
             nonce, mode, lease, inbox)
@@ -124,17 +124,22 @@ local held = redis.pcall('HMGET', lock_key, claim, was.claim)
 if failed(held) then
     return holder.wrong(held)
 end
-local is_there = redis.call('EXISTS', lock_key) == 1
+local there = redis.call('HLEN', lock_key)
 local fields = held[1] and {claim} or {}
-if why == 'f' and claim == '' and is_there then
+if why == 'f' and claim == '' and there > 0 then
     wrong = not held[2] and holder.stranger(lock_key)
     if wrong then
         return wrong
     end
     fields = redis.call('HKEYS', lock_key)
+elseif held[1] and claim == was.claim and there > 1 then
+    -- With the owner goes what was left of grants that could not be taken back.
+    for _, field in ipairs(redis.call('HKEYS', lock_key)) do
+        fields[#fields + 1] = field ~= claim and field or nil
+    end
 end
 if #fields == 0 and why ~= 'l' then
-    return {NOT_HELD, is_there and 2 or 0}
+    return {NOT_HELD, there > 0 and 2 or 0}
 end
 local score = why == 'l' and redis.call('ZSCORE', queue_key, own)
 if score and queue.parts(tonumber(score)) == queue.VOID then
@@ -142,7 +147,7 @@ if score and queue.parts(tonumber(score)) == queue.VOID then
 end
 local has = #fields > 0 and 2 or score and 1 or 0
 local turned = turns.read(was.turn)
-local is_ours_to_give = #fields > 0 or not is_there
+local is_ours_to_give = #fields == there
 
 -- All is read before the first write.
 local found, bad, head = {parked = {}, more = 0, heard = 0}, nil, nil
@@ -193,11 +198,14 @@ if found.it and not begun then
         turned, nil)
     denied = bad or failed(give.tell(to, found.it, grant))
 end
+local refused
 if is_ours_to_give and not grant and not undone then
-    bad = set_free()
-    if bad then
-        return bad
-    end
+    refused = set_free()
+elseif not is_ours_to_give and #fields > 0 then
+    refused = failed(redis.pcall('HDEL', lock_key, unpack(fields)))
+end
+if refused then
+    return refused
 end
 denied = line.park(queue_key, found) or denied
 if why == 'f' and held[2] then

@@ -104,7 +104,8 @@ function give.undo(to, it, fields)
 end
 
 -- Gives the name to a member. to: the keys lock, record, queue, token, fairq
--- and channel, db, life. fields: of the owners that go; none: the name is free.
+-- and channel, db, life. fields: of those that go; none: the name is free; the
+-- member may stand among them, where an earlier grant could not be taken back.
 -- ms: its lease at first, nil: the claim lease. Numbers are looked at before
 -- anything is written; an error of theirs comes alone. Returns {fence, spare,
 -- ms}; or nil, an error, and true if what was written was taken back.
@@ -118,7 +119,11 @@ function give.hand(to, it, fields, was, token, interop, turned, ms)
         token = token or interop == '1',
         text = holder.sign(was, it, fence, spare, it.ticket,
             #fields > 0 and turns.handed(turned) or turns.taken(turned))}
-    local bad = write(to, it, fields, grant)
+    local gone = {}
+    for _, field in ipairs(fields) do
+        gone[#gone + 1] = field ~= it.claim and field or nil
+    end
+    local bad = write(to, it, gone, grant)
     if bad then
         return nil, bad, not give.undo(to, it, fields)
     end

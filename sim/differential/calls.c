@@ -416,7 +416,9 @@ static void set_rights(calls *c)
          "ACL SETUSER u -@write",
          "ACL SETUSER u -evalsha",
          "ACL SETUSER u allkeys -pexpire -zadd",
-         "ACL SETUSER u off"};
+         "ACL SETUSER u off",
+         "ACL DELUSER nobody",
+         "ACL DELUSER default"};
 
     twin_say(c->t, 0, "ACL SETUSER u on nopass ~* &* +@all");
     twin_say(c->t, 0, rights[chance(c, sizeof(rights) / sizeof(rights[0]))]);
@@ -463,6 +465,8 @@ static void happen(calls *c)
         twin_unblock(c->t, 3, chance(c, 2) ? "TIMEOUT" : "ERROR");
     if (chance(c, 20) == 0)
         set_rights(c);
+    if (chance(c, 60) == 0)
+        twin_remove_user(c->t, "u");
     if (chance(c, 8) == 0)
         set_mood(c);
     else if (chance(c, 3) == 0)

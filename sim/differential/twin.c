@@ -109,6 +109,19 @@ static bool line_read(line *l)
     return size > 0;
 }
 
+/* Whether the real server has ended it, behind what it had said. */
+static bool line_is_closed(const line *l)
+{
+    struct pollfd at = {.fd = l->fd, .events = POLLIN};
+    char said[4096];
+
+    while (poll(&at, 1, (int)wait_scaled_ms(ANSWER_MS)) == 1) {
+        if (read(l->fd, said, sizeof(said)) <= 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- differences -------------------------------------------------------- */
 
 static sim_str str_of(const sim_buffer *buffer)
@@ -486,6 +499,24 @@ void twin_kill(twin *t, unsigned number)
     line_open(t, l);
 }
 
+/* Another connection for each that the model has ended; the real server's side
+   of it has to be closed as well. */
+static void reopen_ended(twin *t)
+{
+    for (unsigned i = 0; i < LINES; i++) {
+        line *l = &t->lines[i];
+
+        if (!sim_session_has_ended(l->session))
+            continue;
+        if (!line_is_closed(l))
+            tell(t, "the real server keeps a connection", sim_str_of(""),
+                 str_of(&l->heard), sim_str_of(""));
+        line_close(l);
+        l->heard.size = l->expected.size = 0;
+        line_open(t, l);
+    }
+}
+
 void twin_set_replica(twin *t, bool is_replica)
 {
     twin_run(t);
@@ -494,15 +525,23 @@ void twin_set_replica(twin *t, bool is_replica)
     freeReplyObject(server_command(t->real, is_replica ? "REPLICAOF 127.0.0.1 1"
                                                        : "REPLICAOF NO ONE"));
     sim_server_set_replica(t->model, is_replica);
-    for (unsigned i = 0; i < LINES; i++) {
-        line *l = &t->lines[i];
+    reopen_ended(t);
+}
 
-        if (!sim_session_has_ended(l->session))
-            continue;
-        line_close(l);
-        l->heard.size = l->expected.size = 0;
-        line_open(t, l);
-    }
+void twin_remove_user(twin *t, const char *name)
+{
+    char command[64];
+    long long removed;
+
+    twin_run(t);
+    if (t->differs)
+        return;
+    snprintf(command, sizeof(command), "ACL DELUSER %s", name);
+    removed = server_integer(t->real, command);
+    if (strtoll(sim_server_admin(t->model, command) + 1, NULL, 10) != removed)
+        tell(t, "removed or not", sim_str_of(command), sim_str_of(""),
+             sim_str_of(""));
+    reopen_ended(t);
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -51,6 +51,8 @@ bool twin_is_blocked(const twin *t, unsigned number);
 void twin_unblock(twin *t, unsigned number, const char *how);
 /* REPLICAOF a master that is not there, or NO ONE. */
 void twin_set_replica(twin *t, bool is_replica);
+/* ACL DELUSER, which ends that user's connections; others take their place. */
+void twin_remove_user(twin *t, const char *name);
 /* CLIENT KILL, and another connection in its place. */
 void twin_kill(twin *t, unsigned number);
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A claim that stands in the hash beside the owner: what is left of a grant
+ * that a server neither finished nor took back, since it denied HDEL.
+ */
+
+#include "support/check.h"
+#include "support/lua_lock.h"
+
+/* a:1 holds; b:1 and c:1 wait; b:1 was to be the next, and stayed in the hash. */
+static int set_up_leftover(void **state)
+{
+    int status = script_setup(state);
+    script_fixture *f = *state;
+
+    if (status != 0)
+        return status;
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    script_deny(f, "hdel");
+    assert_like(lua_lock_release(f, "a:1", 0), "!DENIED *");
+    script_deny(f, NULL);
+    assert_like(script_redis(f, "HKEYS n"), "a:1 b:1");
+    return 0;
+}
+
+static void it_is_not_told_that_it_holds(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_lock_acquire(f, "b:1"), "2 * * 0");
+    assert_like(script_redis(f, "HKEYS n"), "a:1");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
+}
+
+static void nor_if_the_record_is_lost_as_well(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "DEL " LUA_LOCK_RECORD);
+    assert_like(lua_lock_acquire(f, "b:1"), "2 * * *");
+    assert_like(script_redis(f, "HKEYS n"), "a:1");
+}
+
+static void nor_by_a_touch(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (*) ()");
+}
+
+static void where_it_may_not_go_it_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_deny(f, "hdel");
+    assert_like(lua_lock_acquire(f, "b:1"), "!DENIED *");
+    script_deny(f, NULL);
+}
+
+static void it_leaves_and_hands_nothing_on(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_leave(f, "b:1", false);
+    assert_like(script_redis(f, "HKEYS n"), "a:1");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void the_owner_takes_it_along_and_hands_on_to_one(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_leave(f, "b:1", false);
+    script_redis(f, "HSET n b:1 1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "c:1");
+    assert_like(script_heard(f), "latchkey:in::c grant 0 lock c:1 *\n");
+}
+
+/* The grant that was begun is made now. */
+static void the_owner_hands_on_to_it(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "b:1");
+    assert_like(script_heard(f), "latchkey:in::b grant 0 lock b:1 *\n");
+}
+
+static void a_force_of_the_owner_takes_it_along(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_leave(f, "b:1", false);
+    script_redis(f, "HSET n b:1 1");
+    assert_like(lua_lock_force(f, "a:1"), "1 2 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "c:1");
+}
+
+#define LEFTOVER_TEST(f)                                                       \
+    cmocka_unit_test_setup_teardown(f, set_up_leftover, script_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LEFTOVER_TEST(it_is_not_told_that_it_holds),
+        LEFTOVER_TEST(nor_if_the_record_is_lost_as_well),
+        LEFTOVER_TEST(nor_by_a_touch),
+        LEFTOVER_TEST(where_it_may_not_go_it_is_refused),
+        LEFTOVER_TEST(it_leaves_and_hands_nothing_on),
+        LEFTOVER_TEST(the_owner_takes_it_along_and_hands_on_to_one),
+        LEFTOVER_TEST(the_owner_hands_on_to_it),
+        LEFTOVER_TEST(a_force_of_the_owner_takes_it_along),
+    };
+
+    return cmocka_run_group_tests(tests, script_start_server,
+                                  script_stop_server);
+}
