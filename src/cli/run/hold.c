@@ -33,6 +33,7 @@
 #include "cli/run/env.h"
 #include "cli/run/keeper.h"
 #include "cli/run/limits.h"
+#include "cli/run/loss.h"
 #include "cli/run/signals.h"
 #include "cli/run/wait.h"
 #include "cli/subject.h"
@@ -161,27 +162,32 @@ static void leave(void)
     (void)dup2(null, STDOUT_FILENO);
 }
 
+/* The shell is told first: what time it has is not spent on finding the words. */
 static void on_lost(const keeping *k, bool is_stopped)
 {
     static const int numbers[] = {SIGTERM, SIGKILL, 0};
     static const char *const ways[] = {"gets SIGTERM", "is killed", "goes on"};
     const int number = numbers[k->chosen.on_lost];
+    const char *cause = "its keeper was told to end";
     char name[128];
 
+    if (number != 0) {
+        (void)pidfd_send_signal(k->shell, number, NULL, 0);
+        (void)pidfd_send_signal(k->shell, SIGCONT, NULL, 0);
+    }
+    if (!is_stopped)
+        cause = cli_loss_words(
+            run_loss_cause(k->client, k->hold, k->chosen.lease_ms));
     (void)cli_fail(k->c, 0, "%s '%s' is lost: %s; the shell %s",
                    cli_subject_noun(k->kind),
-                   cli_clean(name, sizeof(name), k->name),
-                   is_stopped ? "its keeper was told to end"
-                              : cli_loss_words(lk_hold_loss(k->hold)),
+                   cli_clean(name, sizeof(name), k->name), cause,
                    ways[k->chosen.on_lost]);
-    if (number == 0)
-        return;
-    (void)pidfd_send_signal(k->shell, number, NULL, 0);
-    (void)pidfd_send_signal(k->shell, SIGCONT, NULL, 0);
 }
 
 /* The shell has been told, and works under the name until it has ended or gives it
-   back; others stay out for that long, but no longer than for the lease that runs. */
+   back; others stay out for that long, but no longer than for the lease that runs.
+   What is left of the lease of one that was revoked is not known here: no more than
+   a whole one. */
 static void outlast(keeping *k)
 {
     struct pollfd fds[2] = {{.fd = k->shell, .events = POLLIN},

@@ -16,6 +16,7 @@
 #include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/run/group.h"
+#include "cli/run/loss.h"
 #include "cli/run/run.h"
 
 enum {
@@ -101,13 +102,16 @@ static void note_still(run *r, int64_t expected_ns)
 
 /* Why it is lost. A tool that stood still while a renewal was due is the reason,
    whatever the server is like. Returns what to do about it. */
-static const char *put_reason(run *r, lk_loss loss, char *text, size_t size)
+static const char *put_reason(run *r, char *text, size_t size)
 {
     static const char longer[] = "\n  a longer --lease outlasts that";
     static const char doctor[] = "\n  latchkey doctor names the right";
+    const int64_t lease_ms = r->plan.lease_ns / CLI_NS_PER_MS;
     char time[CLI_TIME_SIZE];
+    lk_loss loss;
 
     note_still(r, 0);
+    loss = run_loss_cause(r->client, r->hold, lease_ms);
     if (r->still_ns < r->plan.lease_ns / 4 || loss == LK_LOSS_REVOKED ||
         loss == LK_LOSS_CLOSED || loss == LK_LOSS_DENIED) {
         (void)snprintf(text, size, "%s", cli_loss_words(loss));
@@ -122,21 +126,23 @@ static const char *put_reason(run *r, lk_loss loss, char *text, size_t size)
     return longer;
 }
 
-static void on_lost(run *r, lk_loss loss)
+static void on_lost(run *r)
 {
     const char *advice;
     char reason[128];
     char name[128];
+    bool is_guarded;
 
     if (r->is_lost)
         return;
     r->is_lost = true;
-    advice = put_reason(r, loss, reason, sizeof(reason));
+    is_guarded = run_guard_lost(&r->guard);
+    advice = put_reason(r, reason, sizeof(reason));
     (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s%s",
                    cli_subject_noun(r->subject.kind),
                    cli_clean(name, sizeof(name), r->subject.name), reason,
                    r->plan.policy == RUN_WARN ? "goes on" : "is ended", advice);
-    if (!run_guard_lost(&r->guard))
+    if (!is_guarded)
         restart_guardian(r);
 }
 
@@ -145,7 +151,7 @@ static void check_hold(run *r)
     if (lk_hold_check(r->hold) == LK_OK)
         (void)run_tell_hold(r);
     else
-        on_lost(r, lk_hold_loss(r->hold));
+        on_lost(r);
 }
 
 static void on_guardian(run *r)
@@ -154,7 +160,7 @@ static void on_guardian(run *r)
     case RUN_NOTHING:
         break;
     case RUN_ACTED:
-        on_lost(r, lk_hold_loss(r->hold));
+        on_lost(r);
         break;
     case RUN_GONE:
         restart_guardian(r);

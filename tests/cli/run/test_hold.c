@@ -445,6 +445,68 @@ static void a_hold_that_is_revoked_outlasts_the_shell(void **state)
     tool_free(breaking);
 }
 
+/* The keeper's own process; the shell goes on when the hold is lost. */
+static tool *start_warned(const char *lease, pid_t *ret_keeper)
+{
+    char script[512];
+    tool *t;
+
+    (void)snprintf(script, sizeof(script),
+                   "eval \"$(" LK_TOOL " hold --on-lost=warn %s n)\" || exit; "
+                   "echo keeper=${LATCHKEY_KEEPER%%%%:*}; echo held; " FOREVER,
+                   lease);
+    t = start_script(script);
+    *ret_keeper = (pid_t)tool_wait_number(t, "keeper", SOON_MS);
+    return t;
+}
+
+/* It has been told, and goes on; others are kept out by what was the lease. */
+static void a_keeper_ends_with_the_lease_that_is_not_renewed(void **state)
+{
+    char lease[32];
+    pid_t keeper;
+    tool *t;
+
+    (void)state;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
+    t = start_warned(lease, &keeper);
+    freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
+    tool_wait_err(t, "forbids to renew it; the shell goes on", SOON_MS);
+    assert_true(tool_runs(keeper));
+    tool_wait_gone(keeper, SOON_MS);
+    freeReplyObject(server_command(redis, "ACL SETUSER default +pexpire"));
+    assert_true(tool_runs(tool_pid(t)));
+}
+
+static void a_keeper_of_what_is_revoked_ends_with_a_lease(void **state)
+{
+    pid_t keeper;
+    tool *t = start_warned("-l3s", &keeper);
+    tool *breaking = tool_start(&how, "break", "--yes", "n", NULL);
+
+    (void)state;
+    tool_wait_err(t, "the shell goes on", SOON_MS);
+    assert_true(tool_runs(keeper));
+    tool_wait_gone(keeper, SOON_MS);
+    assert_true(tool_runs(tool_pid(t)));
+    assert_int_equal(tool_wait(breaking, SOON_MS), 0);
+}
+
+/* The shell is told while the lease still runs. */
+static void a_hold_that_may_not_be_renewed_says_so(void **state)
+{
+    tool *t = start_script("trap 'exit 3' TERM; " HOLD_3S FOREVER);
+
+    (void)state;
+    freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
+    tool_wait_err(t,
+                  "is lost: an access rule of the server forbids to renew it; "
+                  "the shell gets SIGTERM",
+                  SOON_MS);
+    freeReplyObject(server_command(redis, "ACL SETUSER default +pexpire"));
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+}
+
 /* A hold of its own does not make what it inherits its own. */
 static void a_script_leaves_what_its_caller_has(void **state)
 {
@@ -478,6 +540,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_keeper_that_is_stopped_outlasts_the_shell,
+                                  forget),
+        cmocka_unit_test_teardown(
+            a_keeper_ends_with_the_lease_that_is_not_renewed, forget),
+        cmocka_unit_test_teardown(a_keeper_of_what_is_revoked_ends_with_a_lease,
+                                  forget),
+        cmocka_unit_test_teardown(a_hold_that_may_not_be_renewed_says_so,
                                   forget),
         cmocka_unit_test_teardown(a_hold_that_is_revoked_outlasts_the_shell,
                                   forget),

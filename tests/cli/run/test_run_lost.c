@@ -205,6 +205,27 @@ static void one_that_may_not_be_renewed_any_more_is_lost(void **state)
     assert_int_equal(tool_wait(t, SOON_MS), 74);
 }
 
+/* The command is ended while the lease still runs. */
+static void one_that_is_given_up_in_time_says_what_was_denied(void **state)
+{
+    char lease[32];
+    tool *t;
+
+    (void)state;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
+    t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    (void)tool_wait_number(t, "child", SOON_MS);
+    freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
+    tool_wait_err(
+        t,
+        "is lost: an access rule of the server forbids to renew "
+        "it; the command is ended\n  latchkey doctor names the right\n",
+        SOON_MS);
+    freeReplyObject(server_command(redis, "ACL SETUSER default +pexpire"));
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_non_null(strstr(tool_out(t), "told\n"));
+}
+
 static void
 a_lock_that_was_handed_over_is_held_for_the_whole_lease(void **state)
 {
@@ -242,6 +263,8 @@ int main(void)
         cmocka_unit_test_teardown(a_lock_that_is_deleted_is_lost, forget),
         cmocka_unit_test_teardown(one_that_may_not_be_renewed_any_more_is_lost,
                                   forget),
+        cmocka_unit_test_teardown(
+            one_that_is_given_up_in_time_says_what_was_denied, forget),
         cmocka_unit_test_teardown(
             a_lock_that_was_handed_over_is_held_for_the_whole_lease, forget),
     };
