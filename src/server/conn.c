@@ -19,6 +19,7 @@
 
 #include "base/container.h"
 #include "engine/client.h"
+#include "server/reply.h"
 
 enum {
     BACKOFF_FIRST_MS = 20,
@@ -222,12 +223,16 @@ void lk__conn_break(lk__conn *conn, lk_status why, const char *words)
 
 /* ---- time ---------------------------------------------------------------- */
 
+/* A connection that hears messages is answered with an array; one that may not
+   ask, with an error. */
 static void
 on_pong(lk__request *request, lk_status status, const redisReply *reply)
 {
-    (void)request;
-    (void)status;
-    (void)reply;
+    if (status == LK_OK && reply->type != REDIS_REPLY_STATUS &&
+        reply->type != REDIS_REPLY_ERROR &&
+        !lk__reply_is_text(lk__reply_at(reply, 0), "pong"))
+        lk__conn_break(LK__CONTAINER_OF(request, lk__conn, ping), LK_EPROTO,
+                       "an unexpected reply");
 }
 
 /* The alarm is set lazily: it looks what is due and sleeps on. */

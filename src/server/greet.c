@@ -101,14 +101,28 @@ bool lk__run_ids_differ(const char *a, const char *b)
     return a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
 }
 
-/* The value behind this key and its colon; "" if there is none. */
+/* What stands behind this key and its colon at the start of a line; NULL: there
+   is no such line. A value may have the same text in it. */
+static const char *field_of(const redisReply *reply, const char *key)
+{
+    size_t size = strlen(key);
+
+    for (const char *line = reply->str; line != NULL;) {
+        if (strncmp(line, key, size) == 0)
+            return line + size;
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* That value; "" if there is none. */
 static void note_field(char id[48], const redisReply *reply, const char *key)
 {
-    const char *at = strstr(reply->str, key);
-    size_t skip = strlen(key);
-    size_t length = at == NULL ? 0 : strcspn(at + skip, "\r\n");
+    const char *at = field_of(reply, key);
+    size_t length = at == NULL ? 0 : strcspn(at, "\r\n");
 
-    snprintf(id, 48, "%.*s", (int)length, at == NULL ? "" : at + skip);
+    snprintf(id, 48, "%.*s", (int)length, at == NULL ? "" : at);
 }
 
 /*
@@ -118,7 +132,7 @@ static void note_field(char id[48], const redisReply *reply, const char *key)
  */
 static void note_birth(lk__greeting *greeting, const redisReply *reply)
 {
-    const char *at = strstr(reply->str, "uptime_in_seconds:");
+    const char *at = field_of(reply, "uptime_in_seconds:");
     int64_t now = (int64_t)lk__client_now(greeting->conn->client);
     long long age;
 
@@ -126,7 +140,7 @@ static void note_birth(lk__greeting *greeting, const redisReply *reply)
     if (at == NULL)
         return;
     /* Below 0 where that clock was set back. */
-    age = strtoll(at + strlen("uptime_in_seconds:"), NULL, 10);
+    age = strtoll(at, NULL, 10);
     age = age > AGE_MOST ? AGE_MOST : age;
     greeting->born_at = age > 1 ? now - (age - 1) * SECOND : now;
     if (greeting->since != 0 && greeting->born_at < (int64_t)greeting->since)
@@ -146,13 +160,14 @@ static void note_info(lk__greeting *greeting, const redisReply *reply)
 
 static void check_role(lk__greeting *greeting, const redisReply *reply)
 {
-    char before[48];
+    char role[48], before[48];
 
+    note_field(role, reply, "role:");
     note_field(greeting->replid, reply, "master_replid:");
     note_field(before, reply, "master_replid2:");
     greeting->has_led =
         before[0] != '\0' && strspn(before, "0") == strlen(before);
-    if (strstr(reply->str, "role:slave") != NULL)
+    if (strcmp(role, "slave") == 0)
         lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");
 }
 

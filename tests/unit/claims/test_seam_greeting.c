@@ -4,8 +4,12 @@
 
 #include <latchkey/latchkey.h>
 
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "claims/node.h"
+#include "engine/client.h"
 #include "support/check.h"
 #include "support/played.h"
 
@@ -115,6 +119,63 @@ static void one_that_tells_of_itself_in_another_way_is_left(void **state)
     }
 }
 
+/* A key is what stands at the start of a line. */
+static void what_only_looks_like_a_line_of_it_is_none(void **state)
+{
+    static const char text[] = "executable:/srv/run_id:other/uptime_in_seconds:"
+                               "9/role:slave\r\nrole:slavery\r\n";
+    char answer[sizeof(text) + 32];
+    played *p = *state;
+
+    (void)snprintf(answer, sizeof(answer), "$%zu\r\n%s\r\n", strlen(text),
+                   text);
+    p->info_answer = answer;
+    assert_status(greet_anew(p), LK_OK);
+    assert_string_equal(p->client->node->command_greeting.run_id, "");
+    assert_true(p->client->node->command_greeting.born_at == INT64_MAX);
+}
+
+static void a_line_of_it_may_be_any_but_the_first(void **state)
+{
+    played *p = *state;
+
+    p->info_answer = "$45\r\n# Server\r\nx_run_id:other\r\nrun_id:fedcba9876"
+                     "\r\n\r\n";
+    assert_status(greet_anew(p), LK_OK);
+    assert_string_equal(p->client->node->command_greeting.run_id, "fedcba9876");
+}
+
+static void assert_pong(played *p, const char *answer, bool is_left)
+{
+    unsigned before = p->connects;
+
+    p->ping_answer = answer;
+    played_run_ms(p, 3500);
+    p->ping_answer = NULL;
+    played_run_ms(p, 1000);
+    assert_int_equal(p->connects != before, is_left);
+    assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+}
+
+static void an_idle_connection_takes_what_is_a_pong(void **state)
+{
+    played *p = *state;
+
+    assert_pong(p, "+PONG\r\n", false);
+    assert_pong(p, "*2\r\n$4\r\npong\r\n$0\r\n\r\n", false);
+    assert_pong(p, "-NOPERM no permissions to run the 'ping' command\r\n",
+                false);
+}
+
+static void an_idle_connection_is_left_over_what_is_none(void **state)
+{
+    static const char *const answers[] = {":1\r\n", "$4\r\nPONG\r\n", "$-1\r\n",
+                                          "*0\r\n", "*1\r\n$4\r\nping\r\n"};
+
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+        assert_pong(*state, answers[i], true);
+}
+
 /* Its messages would never come. */
 static void an_inbox_that_is_not_subscribed_is_none(void **state)
 {
@@ -164,6 +225,10 @@ int main(void)
         TEST(a_server_that_cannot_say_what_it_is_is_left),
         TEST(one_that_tells_nothing_of_itself_is_served),
         TEST(one_that_tells_of_itself_in_another_way_is_left),
+        TEST(what_only_looks_like_a_line_of_it_is_none),
+        TEST(a_line_of_it_may_be_any_but_the_first),
+        TEST(an_idle_connection_takes_what_is_a_pong),
+        TEST(an_idle_connection_is_left_over_what_is_none),
         TEST(an_inbox_that_is_not_subscribed_is_none),
         TEST(a_kill_that_says_nothing_ends_the_greeting),
         TEST(a_replica_is_refused),
