@@ -82,17 +82,18 @@ static const struct {
      "the client (tls_cert_file), or has no cipher in common"},
     {SSL_R_TLSV1_ALERT_UNKNOWN_CA, -EKEYREJECTED,
      "the server does not trust the CA of the client's certificate "
-     "(tls_cert_file)"},
+     "(tls_cert_file), or lacks that CA's list of revoked ones (CRL)"},
     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, -EKEYREJECTED,
      "the server refuses the client's certificate (tls_cert_file): perhaps it "
-     "is not valid yet, or its key is too short"},
+     "is not valid yet, or the server's CRL is not, or its key is too short"},
     {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, -EKEYREJECTED,
      "the server refuses the client's certificate (tls_cert_file): perhaps it "
      "is not for clients, but for servers alone"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, -EKEYREJECTED,
      "the client's certificate (tls_cert_file) was revoked"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, -EKEYREJECTED,
-     "the client's certificate (tls_cert_file) has expired"},
+     "the client's certificate (tls_cert_file) has expired, or the server's "
+     "list of revoked ones (CRL) has: renew that one"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, -EKEYREJECTED,
      "the server refuses the client's certificate (tls_cert_file); its log may "
      "say why"},

@@ -91,12 +91,18 @@ static void alerts_say_what_to_do(void **state)
         const char *words;
     } alerts[] = {
         {"\x15\x03\x03\x00\x02\x02\x28", LK_EAUTH, "has no cipher in common"},
-        {"\x15\x03\x03\x00\x02\x02\x2a", LK_EAUTH, "not valid yet"},
+        {"\x15\x03\x03\x00\x02\x02\x2a", LK_EAUTH,
+         "it is not valid yet, or the server's CRL is not"},
         {"\x15\x03\x03\x00\x02\x02\x2b", LK_EAUTH, "is not for clients"},
         {"\x15\x03\x03\x00\x02\x02\x2c", LK_EAUTH, "was revoked"},
-        {"\x15\x03\x03\x00\x02\x02\x2d", LK_EAUTH, "has expired"},
+        {"\x15\x03\x03\x00\x02\x02\x2d", LK_EAUTH,
+         "has expired, or the server's list of revoked ones (CRL) has: renew "
+         "that one"},
         {"\x15\x03\x03\x00\x02\x02\x2e", LK_EAUTH, "its log may say why"},
-        {"\x15\x03\x03\x00\x02\x02\x30", LK_EAUTH, "does not trust the CA"},
+        {"\x15\x03\x03\x00\x02\x02\x30", LK_EAUTH,
+         "does not trust the CA of the client's certificate (tls_cert_file), "
+         "or "
+         "lacks that CA's list of revoked ones (CRL)"},
         {"\x15\x03\x03\x00\x02\x02\x46", LK_ETIMEDOUT, "1.2 is the least"},
         {"\x15\x03\x03\x00\x02\x02\x74", LK_EAUTH, "wants a certificate"},
         {"\x15\x03\x03\x00\x02\x02\x50", LK_ETIMEDOUT, /* of no row */
