@@ -244,6 +244,27 @@ static const lk__sentinel_class sentinel_class = {.heard = on_heard,
 
 /* ---- for people ------------------------------------------------------------------------ */
 
+static void
+put_address(char *text, size_t size, const char *host, uint16_t port)
+{
+    (void)snprintf(text, size, strchr(host, ':') != NULL ? "[%s]:%u" : "%s:%u",
+                   host, (unsigned)port);
+}
+
+static void see_views(const lk__group *group, lk__group_facts *facts)
+{
+    facts->listed = group->count;
+    for (size_t i = 0; i < group->count; i++) {
+        const lk__address *address = group->sentinels[i].conn.address;
+        lk__group_view *view = &facts->views[i];
+
+        put_address(view->address, sizeof(view->address), address->host,
+                    address->port);
+        view->tells_others = group->namings[i].tells_others;
+        view->others = group->namings[i].others;
+    }
+}
+
 bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts)
 {
     const lk_client *client;
@@ -260,10 +281,9 @@ bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts)
                                    .named = majority.votes};
     ret_facts->is_fast = client->settings.failover == LK_FAILOVER_FAST;
     if (majority.named != NULL)
-        (void)snprintf(ret_facts->master, sizeof(ret_facts->master),
-                       strchr(majority.named->host, ':') != NULL ? "[%s]:%u"
-                                                                 : "%s:%u",
-                       majority.named->host, (unsigned)majority.named->port);
+        put_address(ret_facts->master, sizeof(ret_facts->master),
+                    majority.named->host, majority.named->port);
+    see_views(group, ret_facts);
     return true;
 }
 

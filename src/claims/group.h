@@ -45,11 +45,20 @@ void lk__group_start(lk__group *group);
 void lk__group_stop(lk__group *group);
 void lk__group_flush(lk__group *group);
 
+/* What a sentinel that the URL names says of its group. */
+typedef struct lk__group_view {
+    char address[264]; /* host:port, [::1]:port */
+    bool tells_others; /* it has said how many it knows beside itself, */
+    uint64_t others;   /* namely these */
+} lk__group_view;
+
 /* For people: whom the sentinels name, and how many. */
 typedef struct lk__group_facts {
     char master[264];           /* host:port, [::1]:port; "": nobody */
     size_t total, heard, named; /* sentinels: all, that answer, that name it */
     bool is_fast;
+    size_t listed; /* in the URL, and what each of them says */
+    lk__group_view views[LK__SENTINELS_MOST];
 } lk__group_facts;
 
 /* False: there is no group. */

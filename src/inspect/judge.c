@@ -362,29 +362,6 @@ void lk__judge_fast(lk__report *report)
                    "around a failover two may hold the same for a while");
 }
 
-/* A client of one server has no line. */
-static void judge_sentinels(lk__report *report, const lk__facts *facts)
-{
-    const lk__group_facts *group = &facts->group;
-
-    if (!facts->has_group)
-        return;
-    if (group->named == group->total)
-        lk__report_add(report, "sentinel", LK_CHECK_OK, "",
-                       "all %zu sentinels name %s as the master", group->total,
-                       group->master);
-    else
-        lk__report_add(
-            report, "sentinel",
-            group->named * 2 > group->total ? LK_CHECK_WARN : LK_CHECK_FAIL,
-            "see to the others, and list all of them in the URL: where fewer "
-            "than a majority name the master, nothing can be held",
-            "%zu of %zu sentinels name %s as the master", group->named,
-            group->total, group->master[0] != '\0' ? group->master : "nobody");
-    if (group->is_fast)
-        lk__judge_fast(report);
-}
-
 static void judge_rights(lk__report *report, const lk__facts *facts)
 {
     char advice[TEXT];
@@ -420,7 +397,7 @@ lk_health *lk__health_judge(lk__facts *facts)
     judge_latency(report, facts);
     judge_clock(report, facts);
     judge_tls(report, facts);
-    judge_sentinels(report, facts);
+    lk__judge_sentinels(report, facts);
     /* First: a line for each node that has failed may fill the report. */
     judge_rights(report, facts);
     lk__judge_master(report, facts);

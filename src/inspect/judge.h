@@ -10,6 +10,12 @@
 /* failover=fast */
 void lk__judge_fast(lk__report *report);
 
+/* ---- judge_sentinels.c ---- */
+
+/* Whom the sentinels name, and whether they know each other; nothing where the URL
+   names none. */
+void lk__judge_sentinels(lk__report *report, const lk__facts *facts);
+
 /* ---- judge_master.c ---- */
 
 /* What a master says of its cluster; nothing of another server. */

@@ -29,6 +29,7 @@ typedef struct lk__naming {
     uint64_t asked_at; /* when that question was sent; 0: none was answered */
     uint64_t since;    /* it has named this one since then at the latest */
     uint64_t others;   /* sentinels that it knows beside itself */
+    bool tells_others; /* it has said how many; else that is 0 */
 } lk__naming;
 
 typedef struct lk__majority {

@@ -99,6 +99,12 @@ static void age_take(lk__sentinel *sentinel, const redisReply *reply)
                               UINT64_MAX / MS));
 }
 
+static void others_take(lk__naming *naming, const char *text)
+{
+    naming->others = number_of(text, 1000);
+    naming->tells_others = naming->others > 0 || strcmp(text, "0") == 0;
+}
+
 static void
 on_master(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -111,8 +117,7 @@ on_master(lk__request *request, lk_status status, const redisReply *reply)
         return;
     }
     if (lk__reply_status(reply) == LK_OK) {
-        sentinel->naming->others =
-            number_of(field_of(reply, "num-other-sentinels"), 1000);
+        others_take(sentinel->naming, field_of(reply, "num-other-sentinels"));
         age_take(sentinel, reply);
     }
     if (sentinel->hinted_at > sentinel->address.sent_at)

@@ -108,6 +108,11 @@ static void the_doctor_says_how_many_do_not(void **state)
                    "the master",
                    server_port(group->servers[0]));
     assert_tool(&how, 69, expected, "", "doctor", "-w", "0", NULL);
+    (void)snprintf(expected, sizeof(expected),
+                   "warn    sentinel     the sentinel 127.0.0.1:%u knows 2 "
+                   "others, and the URL names 1 beside it",
+                   server_port(group->sentinels[0]));
+    assert_tool(&how, 69, expected, "", "doctor", "-w", "0", NULL);
     assert_tool(&how, 69, "note    failover     around a failover two may hold",
                 "", "doctor", "-w", "0", NULL);
 }

@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "claims/group.h"
+#include "claims/node.h"
+#include "engine/client.h"
 #include "handle/open.h"
 #include "support/check.h"
 #include "support/fake_world.h"
@@ -474,6 +477,33 @@ static void it_is_told_where_most_say_the_master_is(void **state)
     assert_master("", 3, 0);
 }
 
+#define MASTER_KNOWS(size, others)                                             \
+    "*2\r\n$19\r\nnum-other-sentinels\r\n$" size "\r\n" others "\r\n"
+
+/* One that denies to say how many it knows has not said that it knows none. */
+static void it_is_told_how_many_others_each_one_knows(void **state)
+{
+    lk__group_facts facts;
+
+    (void)state;
+    now.sentinels[0].master_answer = MASTER_KNOWS("1", "2");
+    now.sentinels[1].master_answer = MASTER_KNOWS("1", "0");
+    open_and_settle();
+    assert_true(lk__group_see(now.client->node->group, &facts));
+    assert_int_equal(facts.listed, SENTINELS);
+    assert_string_equal(facts.views[0].address, "s0:26379");
+    assert_true(facts.views[0].tells_others);
+    assert_int_equal(facts.views[0].others, 2);
+    assert_string_equal(facts.views[1].address, "s1:26379");
+    assert_true(facts.views[1].tells_others);
+    assert_int_equal(facts.views[1].others, 0);
+    assert_false(facts.views[2].tells_others);
+    now.sentinels[0].master_answer = MASTER_KNOWS("2", "-1");
+    run_ms(2 * SECOND_MS);
+    assert_true(lk__group_see(now.client->node->group, &facts));
+    assert_false(facts.views[0].tells_others);
+}
+
 /* One of an older release, and one that is not set. */
 static void a_smaller_place_gets_its_part(void **state)
 {
@@ -513,6 +543,7 @@ int main(void)
         TEST(one_that_takes_no_password_and_no_offence_is_left),
         TEST(one_that_does_not_say_that_it_is_listened_to_is_left),
         TEST(it_is_told_where_most_say_the_master_is),
+        TEST(it_is_told_how_many_others_each_one_knows),
         TEST(a_smaller_place_gets_its_part),
     };
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "inspect/facts.h"
+#include "inspect/report.h"
 #include "support/check.h"
 
 static const char good[] =
@@ -291,6 +292,58 @@ static void what_min_replicas_to_write_would_do_is_said(void **state)
     assert_int_equal(level(b, "min-replicas"), LK_CHECK_FAIL);
 }
 
+/* Three in the URL, which all name the master. */
+static void put_group(bench *b, uint64_t first, uint64_t second)
+{
+    lk__group_facts *group = &b->facts.group;
+
+    *group = (lk__group_facts){.total = 3,
+                               .heard = 3,
+                               .named = 3,
+                               .listed = 3,
+                               .master = "m:6379",
+                               .views = {{"s1:26379", true, first},
+                                         {"s2:26379", true, second},
+                                         {"s3:26379", false, 0}}};
+    b->facts.has_group = true;
+}
+
+/* Of the last line under that id. */
+static const lk_check *last_of(bench *b, const char *id)
+{
+    const lk_check *last = NULL;
+
+    for (size_t i = 0; i < b->health->count; i++) {
+        if (strcmp(b->health->checks[i]->id, id) == 0)
+            last = b->health->checks[i];
+    }
+    assert_non_null(last);
+    return last;
+}
+
+static void a_sentinel_that_does_not_know_the_others_is_named(void **state)
+{
+    bench *b = *state;
+
+    put_group(b, 2, 2);
+    assert_int_equal(level(b, "sentinel"), LK_CHECK_OK);
+    put_group(b, 2, 0);
+    assert_int_equal(level(b, "sentinel"), LK_CHECK_WARN);
+    assert_string_equal(last_of(b, "sentinel")->text,
+                        "the sentinel s2:26379 knows 0 others, and the URL "
+                        "names 2 beside it");
+    assert_non_null(strstr(last_of(b, "sentinel")->advice,
+                           "SENTINEL SENTINELS <master> there"));
+    put_group(b, 3, 2);
+    assert_int_equal(level(b, "sentinel"), LK_CHECK_WARN);
+    assert_string_equal(last_of(b, "sentinel")->text,
+                        "the sentinel s1:26379 knows 3 others, and the URL "
+                        "names 2 beside it");
+    assert_non_null(strstr(last_of(b, "sentinel")->advice,
+                           "SENTINEL RESET <master> there"));
+    assert_true(strlen(last_of(b, "sentinel")->advice) < LK__REPORT_TEXT - 1);
+}
+
 static void a_server_that_tells_nothing_is_not_called_good(void **state)
 {
     bench *b = *state;
@@ -321,6 +374,7 @@ int main(void)
         TEST(what_is_denied_is_named_with_what_it_costs),
         TEST(nodes_that_have_failed_do_not_hide_it),
         TEST(what_min_replicas_to_write_would_do_is_said),
+        TEST(a_sentinel_that_does_not_know_the_others_is_named),
         TEST(a_server_that_tells_nothing_is_not_called_good),
     };
 #undef TEST
