@@ -213,6 +213,31 @@ static void at_the_same_process_a_hold_stays(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* For how long a hold is believed from when the master falls silent on. */
+static uint64_t believed_ms(played *p)
+{
+    lk_hold *hold = take(p, LONG_MS);
+    uint64_t began;
+
+    played_run_ms(p, SOME_MS);
+    p->is_mute = true;
+    began = played_now_ms(p);
+    while (lk_hold_check(hold) == LK_OK)
+        played_run_ms(p, SOME_MS);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    return played_now_ms(p) - began;
+}
+
+/* As docs/sentinel.md says: a PING after 3 s, no answer within command_timeout_ms,
+   and the trust of what the sentinels have said until then. */
+static void
+a_master_that_falls_silent_is_believed_for_eight_seconds(void **state)
+{
+    assert_in_range(believed_ms(*state), 3000 + 2000 + BELIEF_MS - 1500,
+                    3000 + 2000 + BELIEF_MS);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -229,6 +254,7 @@ int main(void)
         TEST(without_an_answer_a_hold_ends_though_it_is_named),
         TEST(while_nobody_is_there_a_hold_stays),
         TEST(at_the_same_process_a_hold_stays),
+        TEST(a_master_that_falls_silent_is_believed_for_eight_seconds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
