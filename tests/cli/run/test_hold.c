@@ -57,6 +57,7 @@ static int forget(void **state)
 {
     (void)state;
     tool_free_all();
+    freeReplyObject(server_command(redis, "ACL SETUSER default +@all"));
     assert_free();
     server_flush(redis);
     return 0;

@@ -54,6 +54,7 @@ static int forget(void **state)
     (void)state;
     tool_free_all();
     server_flush(redis);
+    freeReplyObject(server_command(redis, "ACL SETUSER default +@all"));
     return 0;
 }
 
