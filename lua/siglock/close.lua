@@ -25,7 +25,8 @@ local bad = stone and void.add(void_key, claim, tonumber(stone))
 if was or why == 'l' and not holder then
     -- One signal lies there at a time, for a second: two would wake two for one
     -- lock. One that is there stays: in a slot that moves, a key that was removed
-    -- cannot be made again.
+    -- cannot be made again. Where its end is denied it stays: without one a waiter
+    -- of python-redis-lock might sleep for ever.
     local lies = redis.pcall('LLEN', signal_key) == 1
     if not lies then
         redis.pcall('DEL', signal_key)

@@ -345,10 +345,15 @@ static bool is_nothing_held(void *data)
            0;
 }
 
-/* A number of permits, and a latch that is armed, stay until they are deleted. */
+/* A number of permits, and a latch that is armed, stay until they are deleted. So
+   does the signal of a siglock that ends while PEXPIRE is denied: without it
+   python-redis-lock might sleep for ever. */
 static bool may_stay(const char *key)
 {
-    return strstr(key, "sem0") != NULL || strstr(key, "latch0") != NULL;
+    static const char signal[] = "lock-signal:";
+
+    return strstr(key, "sem0") != NULL || strstr(key, "latch0") != NULL ||
+           strncmp(key, signal, sizeof(signal) - 1) == 0;
 }
 
 static size_t left_at(server *at, const char **left, size_t n)
