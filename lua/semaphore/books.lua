@@ -200,7 +200,7 @@ end
 
 -- Takes back what move() has written: those who came in hold nothing. change: of
 -- counter and zset together, without what ZREM takes now.
-local function undo(to, ids, change)
+function books.undo(to, ids, change)
     local removed = do_with('ZREM', to.zset, ids, MOST)
     do_with('HDEL', to.holders, ids, MOST)
     if change ~= removed and books.free then
@@ -353,7 +353,7 @@ function books.move(to, ins, out, turned, life)
         more, bad = write_outs(to, p, added)
     end
     if bad then
-        undo(to, p.ids, added + more)
+        books.undo(to, p.ids, added + more)
         return bad
     end
     do_with('HDEL', to.holders, p.back, MOST)

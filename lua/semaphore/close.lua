@@ -5,36 +5,118 @@
 -- permit, in hexadecimal, or of all where claim is empty. own and, if it may not
 -- acquire any more, stone come with l. was: 0 it had nothing, 1 it waited, 2 it
 -- held. code: 0 it holds nothing, or not all that it had, and the rest is given
--- back; 3 the same claim under another fence. One permit that nobody waits for is
--- given back before `rest`.
+-- back; 3 the same claim under another fence. One permit is given back before `rest`
+-- where nobody waits, and handed over where the first waits for one as well, and was
+-- heard of just now.
 --
 -- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
 -- nor waits. A full server does not refuse it. Each permit is given back once.
 -- Those who get permits have them before the others' are taken.
--- calls: PUBLISH SPUBLISH
--- needs: failed permits
+-- calls: PUBLISH SPUBLISH PUBSUB|NUMSUB PUBSUB|SHARDNUMSUB
+-- needs: failed fences inbox_of permits seat
 
-if why == 'r' and redis.pcall('EXISTS', queue_key) == 0 then
-    local free = redis.pcall('GET', counter_key)
-    local id = permits.ids(claim, 1)[1]
-    local text = type(free) == 'string' and string.find(free, '^-?%d+$')
-        and redis.pcall('HGET', holders_key, id)
-    local owner, last, need = hold.only(type(text) == 'string' and text or '',
-        claim, fence, need)
-    if owner == claim and last == fence and need == '1'
-            and redis.pcall('ZREM', zset_key, id) == 1 then
-        local reply = redis.pcall('INCRBY', counter_key, '1')
-        if failed(reply) then
-            -- It has ended instead, and whoever comes takes it back.
-            redis.pcall('ZADD', zset_key, redis.call('TIME')[1] .. '000', id)
-            return reply
+-- As publish and audience do it.
+local shard, bare = string.byte(channel) == 43, channel
+local tells, counted = 'PUBLISH', 'NUMSUB'
+if shard then
+    tells, counted, bare = 'SPUBLISH', 'SHARDNUMSUB', string.sub(channel, 2)
+end
+-- What a hand-over that was stopped has written, and why it was.
+local next_id, broken
+local free = why == 'r' and redis.pcall('GET', counter_key)
+local id = permits.ids(claim, 1)[1]
+local text = type(free) == 'string' and string.find(free, '^-?%d+$')
+    and redis.pcall('HGET', holders_key, id)
+local owner, last, need = hold.only(type(text) == 'string' and text or '',
+    claim, fence, need)
+local is_waited = owner == claim and last == fence and need == '1'
+    and redis.pcall('EXISTS', queue_key)
+
+if is_waited == 0 and redis.pcall('ZREM', zset_key, id) == 1 then
+    local reply = redis.pcall('INCRBY', counter_key, '1')
+    if failed(reply) then
+        -- It has ended instead, and whoever comes takes it back.
+        local now = redis.call('TIME')
+        redis.pcall('ZADD', zset_key, now[1] .. string.format('%03d',
+            math.floor(now[2] / 1000)), id)
+        return reply
+    end
+    redis.pcall('HDEL', holders_key, id)
+    reply = reply > 0 and redis.pcall(tells, bare, reply)
+    return {CLOSED, 2, 0, failed(reply) and 1 or 0}
+elseif is_waited == 1
+        and free == '0'
+        and interop == '0'
+        and type(redis.pcall('ZSCORE', zset_key, id)) == 'string' then
+    local head = redis.call('ZRANGEBYSCORE', queue_key, '281474976710656',
+        '(562949953421312', 'WITHSCORES', 'LIMIT', '0', '1')
+    local to, nonce, mode, wants, lease, base, inbox, reason = member.only(
+        head[1] or '', claim, nonce, mode, need, lease, base, inbox, reason)
+    local layout, before, spare, floor, turned, more = record.only(
+        redis.call('GET', record_key) or '', layout, fence, spare, floor, turn,
+        more)
+    local ends = sums.only(more or '', ends)
+    local is_plain = mode == 'p'
+        and wants == '1'
+        and #lease < 13
+        and string.find(to, ':%d+$')
+        and layout == form.layout_semaphore
+        and turned == '-'
+        and ends
+    local ear = is_plain and inbox_of(to, inbox, queue_key)
+    if shard then
+        ear = ear and string.match(ear, '^%+(.*)')
+    end
+    local counts = ear and redis.pcall('PUBSUB', counted, bare, ear) or {}
+    local is_heard = counts[2] == 0
+        and counts[4] > 0
+    local time = redis.call('TIME')
+    local us = time[1] * 1000000 + time[2]
+    local ms = math.floor(us / 1000)
+    local number = is_heard and head[2] - 281474976710656
+    local sign = number and number * 16 / 1000 - ms
+    if number and math.abs(sign) >= 3000 then
+        -- Its client may have been heard of since it queued.
+        sign = -ms - (redis.call('ZSCORE', queue_key,
+            string.match(to, '^(.*):')) or 0)
+    end
+    local taken = redis.call('ZCARD', zset_key)
+    local first = redis.call('ZRANGE', zset_key, '0', '0', 'WITHSCORES')
+    local fence_next = number
+        and math.abs(sign) < 3000
+        and first[2] - ms > 0
+        and fences(us, before, spare, false)
+    -- A full server lets through what follows, and what may be added may be removed.
+    if fence_next and redis.pcall('ZREM', zset_key, '') == 0 then
+        local at, since = string.format('%.0f', fence_next),
+            string.format('%.0f', ms)
+        number = string.format('%.0f', number)
+        local skew = base == 's' and permits.SKEW or 0
+        local part = tonumber(lease) < 3000 and lease or '3000'
+        local till = string.format('%.0f', ms + part + skew)
+        next_id = permits.ids(to, 1)[1]
+        local is_new
+        is_new, broken = seat(counter_key, zset_key, holders_key, record_key,
+            next_id, till, hold.write({claim = to, fence = at, need = '1',
+                nonce = nonce, ticket = number, since = since, skew = skew,
+                flag = '-', inbox = inbox, reason = reason}), part + skew,
+            life, record.write({layout = form.layout_semaphore, fence = at,
+                spare = '0', floor = number - floor > 0 and number or floor,
+                flag = '-', turn = '-', more = sums.write({number = taken,
+                    ends = till - ends > 0 and till or ends}),
+                since = since, member = head[1]}))
+        if is_new and not broken then
+            broken = failed(redis.pcall('ZREM', queue_key, head[1]))
         end
-        redis.pcall('HDEL', holders_key, id)
-        -- As publish does it.
-        local is_shard = string.byte(channel) == 43
-        reply = reply > 0 and redis.pcall(is_shard and 'SPUBLISH' or 'PUBLISH',
-            string.sub(channel, is_shard and 2 or 1), reply)
-        return {CLOSED, 2, 0, failed(reply) and 1 or 0}
+        if is_new and not broken then
+            redis.pcall('ZREM', zset_key, id)
+            redis.pcall('HDEL', holders_key, id)
+            local told = redis.pcall(tells, ear, grant.write({word = 'grant',
+                db = db, family = 'semaphore', claim = to, nonce = nonce,
+                ticket = number, fence = at, spare = 0, lease = part,
+                name = counter_key}))
+            return {CLOSED, 2, 0, failed(told) and 1 or 0}
+        end
     end
 end
 
@@ -45,6 +127,9 @@ local to = {counter = counter_key, zset = zset_key, record = record_key,
     queue = queue_key, holders = holders_key, channel = channel, db = db,
     life = tonumber(life)}
 local bad = books.look(to)
+if broken then
+    books.undo(to, {next_id}, 1)
+end
 if bad then
     return bad
 end
