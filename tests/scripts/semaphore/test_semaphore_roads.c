@@ -81,16 +81,22 @@ typedef struct trial {
     const char *score;
     int64_t fence; /* of what is given back; 0: its own */
     bool interop;
-    bool is_deaf; /* nobody listens to the second */
+    bool is_deaf;    /* nobody listens to the second */
+    bool asks_again; /* the second, in the place of the third */
 } trial;
 
 static const char *do_step(script_fixture *f, const trial *t, int step)
 {
     static const char *const claims[] = {"u0:1", "u1:1", "u2:1"};
     int need = step == 1 && t->need != 0 ? t->need : 1;
+    /* The first one makes the record, of whatever number there is. */
+    permits_wish wish =
+        step > 0 ? t->wish : (permits_wish){.lease = t->wish.lease};
 
+    if (step == 2 && t->asks_again)
+        return permits_acquire_with(f, claims[1], need, wish);
     if (step < 3)
-        return permits_acquire_with(f, claims[step], need, t->wish);
+        return permits_acquire_with(f, claims[step], need, wish);
     return permits_release(f, claims[step - 3],
                            t->fence != 0 ? t->fence
                                          : permits_fence(f, claims[step - 3]));
@@ -103,8 +109,8 @@ static void play(script_fixture *f, const trial *t, bool is_long, char *seen)
     script_redis(f, "SET n %d", t->n);
     f->interop = t->interop ? "1" : "0";
     script_listen(f, t->is_deaf ? "latchkey:in::u7" : "latchkey:in::u1");
+    script_listen(f, "latchkey:in::u2");
     for (int step = 0; step < STEPS; step++) {
-        /* The first one makes the record. */
         take_road(f, is_long, step >= 3);
         if (t->before[step] != NULL)
             script_redis(f, t->before[step]);
@@ -118,6 +124,7 @@ static void play(script_fixture *f, const trial *t, bool is_long, char *seen)
     }
     script_listen(f, "aside");
     script_deafen(f, t->is_deaf ? "latchkey:in::u7" : "latchkey:in::u1");
+    script_deafen(f, "latchkey:in::u2");
     f->interop = "0";
 }
 
@@ -139,6 +146,7 @@ static void whatever_is_asked_both_roads_do_the_same(void **state)
 
     compare(f, (trial){.fence = 77});
     compare(f, (trial){.is_deaf = true});
+    compare(f, (trial){.asks_again = true});
     compare(f, (trial){.interop = true});
     compare(f, (trial){.need = 2});
     compare(f, (trial){.wish = {.tries = true}});
@@ -150,7 +158,8 @@ static void whatever_is_asked_both_roads_do_the_same(void **state)
 }
 
 /* Records that the second finds. */
-#define MEMBER "u8:1 0123456789abcdef p 1 5000 - p why"
+#define MEMBER     "u8:1 0123456789abcdef p 1 5000 - p why"
+#define OLD_LAYOUT "1p 500 0 7 - - 1,5 1700000000000 " MEMBER
 
 static void whatever_the_record_says_both_roads_do_the_same(void **state)
 {
@@ -165,6 +174,7 @@ static void whatever_the_record_says_both_roads_do_the_same(void **state)
         "2p 500 0 7 - o,1700000000000,500,0,0 2,5 1700000000000 " MEMBER,
         "2p 500 0 7 - t,1700000000000,-1,0,0 2,5 1700000000000 " MEMBER,
         "2w 500 63 7 - - - 1700000000000 " MEMBER,
+        "2w 500 63 999999999999999 - - 2,5 1700000000000 " MEMBER,
     };
     script_fixture *f = *state;
 
@@ -172,8 +182,12 @@ static void whatever_the_record_says_both_roads_do_the_same(void **state)
         for (int step = 1; step < STEPS; step++)
             compare(f, (trial){.record = records[i], .record_at = step});
     }
+    /* There are fewer than the second needs. */
+    compare(f, (trial){.record = "2p 500 0 7 - - 0,5 1700000000000 " MEMBER,
+                       .record_at = 1,
+                       .before = {[1] = "DECRBY n 1"}});
     /* One permit that nobody waits for comes back without a look at the record. */
-    compare(f, (trial){.record = "1p 500 0 7 - - - 1700000000000 " MEMBER,
+    compare(f, (trial){.record = OLD_LAYOUT,
                        .record_at = 1,
                        .before = {[3] = "DEL latchkey:{n}:r"}});
     compare(f, (trial){.record = "nonsense",
@@ -215,6 +229,8 @@ static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
         "SET latchkey:{n}:q text",
         "PEXPIRE latchkey:{n}:h 9000000",
         "HSET latchkey:{n}:h stale 1",
+        "ZUNIONSTORE {n}:timeout 1 {n}:timeout WEIGHTS 0.5",
+        "ZUNIONSTORE {n}:timeout 1 {n}:timeout WEIGHTS 20",
         "ZADD {n}:timeout 1699999999000 theirs",
         "ZADD {n}:timeout 1700000000123 theirs",
         "ZADD {n}:timeout 1700000000124 theirs",
@@ -313,6 +329,21 @@ static void the_short_roads_are_gone(void **state)
     assert_books(f, 2, 0);
 }
 
+static void a_record_of_another_layout_stops_a_hand_over(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "latchkey:in::u1");
+    permits_set(f, 1);
+    permits_acquire(f, "u0:1", 1);
+    permits_acquire(f, "u1:1", 1);
+    script_redis(f, "SET latchkey:{n}:r %s", OLD_LAYOUT);
+    assert_like(permits_release(f, "u0:1", 0), "!LKLAYOUT *");
+    assert_string_equal(script_heard(f), "");
+    assert_like(permits_waiting(f), "u1:1");
+    assert_books(f, 1, 0);
+}
+
 static void a_full_server_lets_a_hand_over_through_alone(void **state)
 {
     script_fixture *f = *state;
@@ -340,6 +371,7 @@ int main(void)
         PERMITS_TEST(whoever_stands_first_both_roads_do_the_same),
         PERMITS_TEST(beside_redisson_both_roads_do_the_same),
         PERMITS_TEST(the_short_roads_are_gone),
+        PERMITS_TEST(a_record_of_another_layout_stops_a_hand_over),
         PERMITS_TEST(a_full_server_lets_a_hand_over_through_alone),
     };
 
