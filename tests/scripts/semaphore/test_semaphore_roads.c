@@ -147,6 +147,8 @@ static void whatever_is_asked_both_roads_do_the_same(void **state)
     compare(f, (trial){.fence = 77});
     compare(f, (trial){.is_deaf = true});
     compare(f, (trial){.asks_again = true});
+    compare(f, (trial){.asks_again = true,
+                       .before = {[2] = "DEL latchkey:{n}:h"}});
     compare(f, (trial){.interop = true});
     compare(f, (trial){.need = 2});
     compare(f, (trial){.wish = {.tries = true}});
@@ -171,6 +173,7 @@ static void whatever_the_record_says_both_roads_do_the_same(void **state)
         "2p 9007199254740991 0 7 - - 2,1700000009000 1700000000000 " MEMBER,
         "2p 500 0 281474976710655 - - 2,5 1700000000000 " MEMBER,
         "2p 500 0 106250000000000 - - 2,5 1700000000000 " MEMBER,
+        "2p 500 0 106260000000000 - - 2,5 1700000000000 " MEMBER,
         "2p 500 0 7 - o,1700000000000,500,0,0 2,5 1700000000000 " MEMBER,
         "2p 500 0 7 - t,1700000000000,-1,0,0 2,5 1700000000000 " MEMBER,
         "2w 500 63 7 - - - 1700000000000 " MEMBER,
