@@ -43,6 +43,37 @@ static bool needs_more(const char *test)
     return does;
 }
 
+static check_test *added;
+
+void check_add(check_test *test)
+{
+    check_test **place = &added;
+
+    while (*place != NULL && (*place)->line < test->line)
+        place = &(*place)->next;
+    test->next = *place;
+    *place = test;
+}
+
+int check_all(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    struct CMUnitTest *tests;
+    size_t count = 0;
+    size_t n = 0;
+    int failed;
+
+    for (const check_test *t = added; t != NULL; t = t->next)
+        count++;
+    tests = calloc(count, sizeof(*tests));
+    assert_non_null(tests);
+    for (const check_test *t = added; t != NULL; t = t->next)
+        tests[n++] = t->test;
+    failed =
+        check_run(program_invocation_short_name, tests, count, setup, teardown);
+    free(tests);
+    return failed;
+}
+
 int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
               CMFixtureFunction setup, CMFixtureFunction teardown)
 {

@@ -37,4 +37,54 @@ bool hold_is_lost(void *hold);
 int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
               CMFixtureFunction setup, CMFixtureFunction teardown);
 
+/* A test that is on the program's list. */
+typedef struct check_test {
+    struct CMUnitTest test;
+    int line;
+    struct check_test *next;
+} check_test;
+
+/* Before main(). The test stays the caller's, and lives as long as the program. */
+void check_add(check_test *test);
+/* Runs those that were added, in the order of their lines. */
+int check_all(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+#define CHECK_ADD(name, run, setup, teardown)                                  \
+    __attribute__((constructor)) static void name##_add(void)                  \
+    {                                                                          \
+        static check_test test = {{#name, run, setup, teardown, NULL},         \
+                                  __LINE__,                                    \
+                                  NULL};                                       \
+                                                                               \
+        check_add(&test);                                                      \
+    }
+
+/*
+ * A test for check_all(): its body follows, and no list has to name it. The second
+ * one has a fixture, `type *f`, which setup leaves in *state. Most fixtures have a
+ * macro of their own that says all but the name:
+ *
+ *     SCRIPT_TEST(a_free_lock_is_taken)
+ *     {
+ *         assert_like(sig_acquire(f, "u:1"), "1 30000");
+ *     }
+ */
+#define CHECK_TEST(name)                                                       \
+    static void name(void);                                                    \
+    static void name##_run(void **state)                                       \
+    {                                                                          \
+        (void)state;                                                           \
+        name();                                                                \
+    }                                                                          \
+    CHECK_ADD(name, name##_run, NULL, NULL)                                    \
+    static void name(void)
+#define CHECK_TEST_OF(name, fixture, setup, teardown)                          \
+    static void name(fixture);                                                 \
+    static void name##_run(void **state)                                       \
+    {                                                                          \
+        name(*state);                                                          \
+    }                                                                          \
+    CHECK_ADD(name, name##_run, setup, teardown)                               \
+    static void name(fixture)
+
 #endif /* LK_TESTS_SUPPORT_CHECK_H */

@@ -82,7 +82,7 @@ void plain_put_record(script_fixture *f, char letter);
    on. */
 void plain_hear(script_fixture *f, ...) __attribute__((sentinel));
 
-#define PLAIN_TEST(f)                                                          \
-    cmocka_unit_test_setup_teardown(f, plain_setup, script_teardown)
+#define PLAIN_TEST(name)                                                       \
+    CHECK_TEST_OF(name, script_fixture *f, plain_setup, script_teardown)
 
 #endif /* LK_TESTS_SUPPORT_PLAIN_SCRIPT_H */

@@ -112,7 +112,7 @@ void script_assert_like(const char *text, const char *pattern, const char *file,
 #define assert_like(text, pattern)                                             \
     script_assert_like((text), (pattern), __FILE__, __LINE__)
 
-#define SCRIPT_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, script_setup, script_teardown)
+#define SCRIPT_TEST(name)                                                      \
+    CHECK_TEST_OF(name, script_fixture *f, script_setup, script_teardown)
 
 #endif /* LK_TESTS_SUPPORT_SCRIPT_H */

@@ -28,8 +28,6 @@ static int setup(void **state)
     return result;
 }
 
-#define CELL_TEST(f) cmocka_unit_test_setup_teardown(f, setup, script_teardown)
-
 static lk__text text_of(const char *text)
 {
     return (lk__text){text, strlen(text)};
@@ -111,22 +109,22 @@ static const char *version(script_fixture *f, int more)
     return text;
 }
 
+#define CELL_TEST(name)                                                        \
+    CHECK_TEST_OF(name, script_fixture *f, setup, script_teardown)
+
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
 }
 
-static void an_unset_cell_says_so(void **state)
+CELL_TEST(an_unset_cell_says_so)
 {
-    script_fixture *f = *state;
-
     assert_like(read_it(f), "2");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_cell_begins_at_the_servers_clock(void **state)
+CELL_TEST(a_cell_begins_at_the_servers_clock)
 {
-    script_fixture *f = *state;
     long long before = script_now_ms(f);
 
     assert_like(write_it(f, "u:1", "0", "one"), "1 *");
@@ -136,9 +134,8 @@ static void a_cell_begins_at_the_servers_clock(void **state)
     assert_int_equal(number(script_redis(f, "PTTL %s", f->keys[CELL])), -1);
 }
 
-static void a_version_grows_by_one(void **state)
+CELL_TEST(a_version_grows_by_one)
 {
-    script_fixture *f = *state;
     char written[64], expected[80];
 
     write_it(f, "u:1", "", "one");
@@ -148,9 +145,8 @@ static void a_version_grows_by_one(void **state)
     assert_like(read_it(f), expected);
 }
 
-static void another_version_is_refused(void **state)
+CELL_TEST(another_version_is_refused)
 {
-    script_fixture *f = *state;
     char expected[64];
 
     assert_like(write_it(f, "u:1", "77", "one"), "2 0");
@@ -164,9 +160,8 @@ static void another_version_is_refused(void **state)
 }
 
 /* Also when others have written in between. */
-static void a_write_that_is_sent_again_answers_the_same(void **state)
+CELL_TEST(a_write_that_is_sent_again_answers_the_same)
 {
-    script_fixture *f = *state;
     char first[64], read[64];
 
     write_it(f, "u:1", "", "one");
@@ -178,10 +173,8 @@ static void a_write_that_is_sent_again_answers_the_same(void **state)
     assert_like(read_it(f), read);
 }
 
-static void what_is_settled_is_forgotten(void **state)
+CELL_TEST(what_is_settled_is_forgotten)
 {
-    script_fixture *f = *state;
-
     write_it(f, "u:1", "", "one");
     write_it(f, "u:2", "", "two");
     assert_like(script_redis(f, "HLEN %s", f->keys[MEMO]), "3");
@@ -192,10 +185,8 @@ static void what_is_settled_is_forgotten(void **state)
                     660000);
 }
 
-static void a_value_is_bytes(void **state)
+CELL_TEST(a_value_is_bytes)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET %s v 1 version 5 value %b", f->keys[CELL], "a\0b",
                  (size_t)3);
     read_it(f);
@@ -203,10 +194,8 @@ static void a_value_is_bytes(void **state)
     assert_memory_equal(f->answer->element[2]->str, "a\0b", 3);
 }
 
-static void a_cell_lives_as_long_as_its_last_writer_says(void **state)
+CELL_TEST(a_cell_lives_as_long_as_its_last_writer_says)
 {
-    script_fixture *f = *state;
-
     write_for(f, "u:1", "", "one", 60000, 0);
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[CELL])), 50000,
                     60000);
@@ -214,9 +203,8 @@ static void a_cell_lives_as_long_as_its_last_writer_says(void **state)
     assert_int_equal(number(script_redis(f, "PTTL %s", f->keys[CELL])), -1);
 }
 
-static void a_deleted_cell_comes_back_higher(void **state)
+CELL_TEST(a_deleted_cell_comes_back_higher)
 {
-    script_fixture *f = *state;
     char expected[64];
 
     script_redis(f, "HSET %s v 1 version 9007199254740000 value x",
@@ -229,20 +217,16 @@ static void a_deleted_cell_comes_back_higher(void **state)
     assert_like(write_it(f, "u:2", "0", "y"), expected);
 }
 
-static void a_delete_of_another_version_is_refused(void **state)
+CELL_TEST(a_delete_of_another_version_is_refused)
 {
-    script_fixture *f = *state;
-
     assert_like(delete_it(f, "u:1", ""), "3");
     script_redis(f, "HSET %s v 1 version 7 value x", f->keys[CELL]);
     assert_like(delete_it(f, "u:1", "6"), "2 7");
     assert_like(read_it(f), "1 7 x");
 }
 
-static void a_delete_that_is_sent_again_deletes_once(void **state)
+CELL_TEST(a_delete_that_is_sent_again_deletes_once)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET %s v 1 version 7 value x", f->keys[CELL]);
     assert_like(delete_it(f, "u:1", ""), "1 7");
     write_it(f, "u:2", "", "new");
@@ -250,10 +234,8 @@ static void a_delete_that_is_sent_again_deletes_once(void **state)
     assert_like(script_redis(f, "HGET %s value", f->keys[CELL]), "new");
 }
 
-static void an_older_fence_is_refused(void **state)
+CELL_TEST(an_older_fence_is_refused)
 {
-    script_fixture *f = *state;
-
     assert_like(write_for(f, "u:1", "", "one", 0, 10), "1 *");
     assert_like(write_for(f, "u:2", "", "two", 0, 10), "1 *");
     assert_like(write_for(f, "u:3", "", "old", 0, 9), "3 10");
@@ -263,10 +245,8 @@ static void an_older_fence_is_refused(void **state)
                     6 * 86400000, 7 * 86400000);
 }
 
-static void a_fence_outlives_its_cell(void **state)
+CELL_TEST(a_fence_outlives_its_cell)
 {
-    script_fixture *f = *state;
-
     write_for(f, "u:1", "", "one", 0, 10);
     delete_it(f, "u:2", "");
     assert_like(write_for(f, "u:3", "", "old", 0, 9), "3 10");
@@ -281,10 +261,8 @@ write_held(script_fixture *f, const char *op, const char *field)
     return write_with(f, &(writing){.op = op, .fence = 5, .field = field});
 }
 
-static void a_lock_in_the_slot_is_looked_at(void **state)
+CELL_TEST(a_lock_in_the_slot_is_looked_at)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n u:8 1");
     assert_like(write_held(f, "u:1", "u:7"), "4");
     assert_like(script_redis(f, "DBSIZE"), "1");
@@ -294,10 +272,8 @@ static void a_lock_in_the_slot_is_looked_at(void **state)
     assert_like(write_held(f, "u:2", "u:8"), "1 *"); /* was made before */
 }
 
-static void a_full_server_refuses_a_write_and_lets_delete(void **state)
+CELL_TEST(a_full_server_refuses_a_write_and_lets_delete)
 {
-    script_fixture *f = *state;
-
     write_it(f, "u:1", "", "one");
     script_redis(f, "DEL %s", f->keys[MEMO]);
     script_fill_memory(f, true);
@@ -309,10 +285,8 @@ static void a_full_server_refuses_a_write_and_lets_delete(void **state)
     assert_like(read_it(f), "2");
 }
 
-static void a_key_of_another_kind_is_not_touched(void **state)
+CELL_TEST(a_key_of_another_kind_is_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET %s x", f->keys[CELL]);
     assert_like(read_it(f), "!LKTYPE *");
     assert_like(write_it(f, "u:1", "", "x"), "!LKTYPE *");
@@ -333,10 +307,8 @@ static const char *const commands[] = {"hmget", "hget", "hset", "pexpire",
                                        "hdel",  "time", "del",  "persist"};
 
 /* Whoever lacks a right either changes all or nothing. */
-static void a_write_that_is_denied_changes_nothing(void **state)
+CELL_TEST(a_write_that_is_denied_changes_nothing)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         char before[64];
         bool denied;
@@ -355,10 +327,8 @@ static void a_write_that_is_denied_changes_nothing(void **state)
     }
 }
 
-static void a_new_cell_that_is_denied_is_not_left_behind(void **state)
+CELL_TEST(a_new_cell_that_is_denied_is_not_left_behind)
 {
-    script_fixture *f = *state;
-
     script_deny(f, "pexpire");
     assert_like(write_it(f, "u:1", "", "one"), "!*");
     assert_like(script_redis(f, "DBSIZE"), "0");
@@ -371,10 +341,8 @@ static void a_new_cell_that_is_denied_is_not_left_behind(void **state)
 }
 
 /* Else one version would be had twice, and a change be lost. */
-static void a_cell_has_no_version_beyond_the_last(void **state)
+CELL_TEST(a_cell_has_no_version_beyond_the_last)
 {
-    script_fixture *f = *state;
-
     write_it(f, "op:1", "", "a");
     script_redis(f, "HSET %s version 9007199254740991", f->keys[CELL]);
     assert_like(write_it(f, "op:2", "", "b"), "!LKRANGE *");
@@ -383,28 +351,5 @@ static void a_cell_has_no_version_beyond_the_last(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        CELL_TEST(an_unset_cell_says_so),
-        CELL_TEST(a_cell_begins_at_the_servers_clock),
-        CELL_TEST(a_version_grows_by_one),
-        CELL_TEST(another_version_is_refused),
-        CELL_TEST(a_write_that_is_sent_again_answers_the_same),
-        CELL_TEST(what_is_settled_is_forgotten),
-        CELL_TEST(a_value_is_bytes),
-        CELL_TEST(a_cell_lives_as_long_as_its_last_writer_says),
-        CELL_TEST(a_deleted_cell_comes_back_higher),
-        CELL_TEST(a_delete_of_another_version_is_refused),
-        CELL_TEST(a_delete_that_is_sent_again_deletes_once),
-        CELL_TEST(an_older_fence_is_refused),
-        CELL_TEST(a_fence_outlives_its_cell),
-        CELL_TEST(a_lock_in_the_slot_is_looked_at),
-        CELL_TEST(a_full_server_refuses_a_write_and_lets_delete),
-        CELL_TEST(a_key_of_another_kind_is_not_touched),
-        CELL_TEST(a_write_that_is_denied_changes_nothing),
-        CELL_TEST(a_new_cell_that_is_denied_is_not_left_behind),
-        CELL_TEST(a_cell_has_no_version_beyond_the_last),
-    };
-
-    return cmocka_run_group_tests_name("cell", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -17,10 +17,8 @@
 #include "support/script.h"
 #include "support/table.h"
 
-static void one_of_a_lock_does(void **state)
+SCRIPT_TEST(one_of_a_lock_does)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(lua_lock_see(f), "!READONLY *");
     assert_like(lua_lock_term(f), "!READONLY *");
@@ -29,10 +27,8 @@ static void one_of_a_lock_does(void **state)
     assert_like(lua_lock_term(f), "1 *");
 }
 
-static void so_does_one_of_a_read_write_lock(void **state)
+SCRIPT_TEST(so_does_one_of_a_read_write_lock)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(lua_rwlock_see(f), "!READONLY *");
     assert_like(lua_rwlock_state(f), "!READONLY *");
@@ -43,10 +39,8 @@ static void so_does_one_of_a_read_write_lock(void **state)
     assert_like(lua_rwlock_forget(f), "1");
 }
 
-static void so_does_one_of_a_plain_semaphore(void **state)
+SCRIPT_TEST(so_does_one_of_a_plain_semaphore)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(plain_count(f), "!READONLY *");
     assert_like(plain_info(f), "!READONLY *");
@@ -57,10 +51,8 @@ static void so_does_one_of_a_plain_semaphore(void **state)
     assert_like(plain_forget(f), "1");
 }
 
-static void so_does_one_of_a_latch(void **state)
+SCRIPT_TEST(so_does_one_of_a_latch)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(latch_info(f), "!READONLY *");
     assert_like(latch_count(f), "!READONLY *");
@@ -76,10 +68,8 @@ static void so_does_one_of_a_latch(void **state)
 }
 
 /* Also one that would find nothing to change, and one that was made. */
-static void so_does_a_change_of_a_latch(void **state)
+SCRIPT_TEST(so_does_a_change_of_a_latch)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(latch_arrive(f, "op:1", "2", "m1"), "!READONLY *");
@@ -137,10 +127,8 @@ cell_delete_it(script_fixture *f, const char *op, const char *expected)
 }
 
 /* Whatever the answer would be, also to what was made. */
-static void so_does_one_of_a_cell(void **state)
+SCRIPT_TEST(so_does_one_of_a_cell)
 {
-    script_fixture *f = *state;
-
     cell_write_it(f, "u:1", "");
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(cell_read_it(f), "!READONLY *");
@@ -159,15 +147,5 @@ static void so_does_one_of_a_cell(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(one_of_a_lock_does),
-        SCRIPT_TEST(so_does_one_of_a_read_write_lock),
-        SCRIPT_TEST(so_does_one_of_a_plain_semaphore),
-        SCRIPT_TEST(so_does_one_of_a_latch),
-        SCRIPT_TEST(so_does_a_change_of_a_latch),
-        SCRIPT_TEST(so_does_one_of_a_cell),
-    };
-
-    return cmocka_run_group_tests_name("replica", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -27,9 +27,6 @@ static int setup(void **state)
     return result;
 }
 
-#define FLIGHT_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, setup, script_teardown)
-
 static lk__text text_of(const char *text)
 {
     return (lk__text){text, strlen(text)};
@@ -75,54 +72,47 @@ static const char *leave(script_fixture *f, const char *claim)
                      LK__FLIGHT_LEAVE_WHOLE, &args);
 }
 
+#define FLIGHT_TEST(name)                                                      \
+    CHECK_TEST_OF(name, script_fixture *f, setup, script_teardown)
+
 static long long pttl(script_fixture *f, int key)
 {
     return strtoll(script_redis(f, "PTTL %s", f->keys[key]), NULL, 10);
 }
 
-static void the_first_computes(void **state)
+FLIGHT_TEST(the_first_computes)
 {
-    script_fixture *f = *state;
-
     assert_like(join(f, "u:1"), "3");
     assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:1");
     assert_in_range(pttl(f, CLAIM), 2000, 3000);
 }
 
-static void the_others_learn_who_does(void **state)
+FLIGHT_TEST(the_others_learn_who_does)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     assert_like(join(f, "u:2"), "2 * u:1");
     assert_in_range(script_item(f, 1), 2000, 3000);
     assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:1");
 }
 
-static void who_joins_again_renews_its_lease(void **state)
+FLIGHT_TEST(who_joins_again_renews_its_lease)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_redis(f, "PEXPIRE %s 500", f->keys[CLAIM]);
     assert_like(join(f, "u:1"), "3");
     assert_in_range(pttl(f, CLAIM), 2000, 3000);
 }
 
-static void a_lease_that_ended_is_anybodys(void **state)
+FLIGHT_TEST(a_lease_that_ended_is_anybodys)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_redis(f, "DEL %s", f->keys[CLAIM]);
     assert_like(join(f, "u:2"), "3");
     assert_like(join(f, "u:1"), "2 * u:2");
 }
 
-static void a_landing_is_told_and_can_be_had(void **state)
+FLIGHT_TEST(a_landing_is_told_and_can_be_had)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_listen(f, f->channel);
     assert_like(land(f, "u:1", "value"), "1");
@@ -133,10 +123,8 @@ static void a_landing_is_told_and_can_be_had(void **state)
     assert_like(script_redis(f, "EXISTS %s", f->keys[CLAIM]), "0");
 }
 
-static void a_large_value_has_to_be_read(void **state)
+FLIGHT_TEST(a_large_value_has_to_be_read)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_listen(f, f->channel);
     assert_like(land(f, "u:1", "123456789"), "1");
@@ -144,10 +132,8 @@ static void a_large_value_has_to_be_read(void **state)
     assert_like(join(f, "u:2"), "1 0 \"\" 123456789");
 }
 
-static void an_error_lands_with_its_words(void **state)
+FLIGHT_TEST(an_error_lands_with_its_words)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_listen(f, f->channel);
     assert_like(land_for(f, "u:1", 60000, -26, "it is no more", ""), "1");
@@ -156,10 +142,8 @@ static void an_error_lands_with_its_words(void **state)
     assert_like(join(f, "u:2"), "1 -26 it is no more \"\"");
 }
 
-static void a_landing_that_is_sent_again_changes_nothing(void **state)
+FLIGHT_TEST(a_landing_that_is_sent_again_changes_nothing)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     land(f, "u:1", "value");
     script_redis(f, "PEXPIRE %s 500", f->keys[RESULT]);
@@ -169,10 +153,8 @@ static void a_landing_that_is_sent_again_changes_nothing(void **state)
     assert_in_range(pttl(f, RESULT), 0, 500);
 }
 
-static void who_was_taken_over_from_does_not_land(void **state)
+FLIGHT_TEST(who_was_taken_over_from_does_not_land)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_redis(f, "DEL %s", f->keys[CLAIM]);
     join(f, "u:2");
@@ -183,10 +165,8 @@ static void who_was_taken_over_from_does_not_land(void **state)
     assert_like(join(f, "u:3"), "1 0 \"\" value");
 }
 
-static void who_was_late_does_not_land_not_even_alone(void **state)
+FLIGHT_TEST(who_was_late_does_not_land_not_even_alone)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_redis(f, "DEL %s", f->keys[CLAIM]);
     assert_like(land(f, "u:1", "late"), "2");
@@ -194,10 +174,8 @@ static void who_was_late_does_not_land_not_even_alone(void **state)
 }
 
 /* Its answer was lost, and its time was over when it was sent again. */
-static void a_landing_that_has_ended_does_not_come_back(void **state)
+FLIGHT_TEST(a_landing_that_has_ended_does_not_come_back)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     assert_like(land(f, "u:1", "value"), "1");
     script_redis(f, "DEL %s", f->keys[RESULT]);
@@ -206,10 +184,8 @@ static void a_landing_that_has_ended_does_not_come_back(void **state)
     assert_like(join(f, "u:2"), "3");
 }
 
-static void who_leaves_tells_the_others(void **state)
+FLIGHT_TEST(who_leaves_tells_the_others)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_listen(f, f->channel);
     assert_like(leave(f, "u:2"), "2");
@@ -219,10 +195,8 @@ static void who_leaves_tells_the_others(void **state)
     assert_like(join(f, "u:2"), "3");
 }
 
-static void a_full_server_refuses_a_join_and_lets_land(void **state)
+FLIGHT_TEST(a_full_server_refuses_a_join_and_lets_land)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_fill_memory(f, true);
     assert_like(join(f, "u:2"), "2 * u:1");
@@ -233,10 +207,8 @@ static void a_full_server_refuses_a_join_and_lets_land(void **state)
     script_fill_memory(f, false);
 }
 
-static void a_key_of_another_kind_is_not_touched(void **state)
+FLIGHT_TEST(a_key_of_another_kind_is_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET %s a b", f->keys[CLAIM]);
     assert_like(join(f, "u:1"), "!LKTYPE *");
     assert_like(land(f, "u:1", "x"), "!LKTYPE *");
@@ -250,11 +222,10 @@ static void a_key_of_another_kind_is_not_touched(void **state)
 }
 
 /* Whatever is missing, the value can be told once it is there. */
-static void who_lacks_a_right_lands_later(void **state)
+FLIGHT_TEST(who_lacks_a_right_lands_later)
 {
     static const char *const commands[] = {"get", "hmget", "pexpire", "hset",
                                            "del"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         script_redis(f, "FLUSHALL");
@@ -271,20 +242,16 @@ static void who_lacks_a_right_lands_later(void **state)
     }
 }
 
-static void who_may_not_tell_lands_all_the_same(void **state)
+FLIGHT_TEST(who_may_not_tell_lands_all_the_same)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_deny(f, "publish");
     assert_like(land(f, "u:1", "value"), "1");
     assert_like(join(f, "u:2"), "1 0 \"\" value");
 }
 
-static void half_a_value_is_replaced(void **state)
+FLIGHT_TEST(half_a_value_is_replaced)
 {
-    script_fixture *f = *state;
-
     join(f, "u:1");
     script_redis(f, "HSET %s v 1 by u:0", f->keys[RESULT]);
     assert_like(land(f, "u:1", "value"), "1");
@@ -293,26 +260,5 @@ static void half_a_value_is_replaced(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FLIGHT_TEST(the_first_computes),
-        FLIGHT_TEST(the_others_learn_who_does),
-        FLIGHT_TEST(who_joins_again_renews_its_lease),
-        FLIGHT_TEST(a_lease_that_ended_is_anybodys),
-        FLIGHT_TEST(a_landing_is_told_and_can_be_had),
-        FLIGHT_TEST(a_large_value_has_to_be_read),
-        FLIGHT_TEST(an_error_lands_with_its_words),
-        FLIGHT_TEST(a_landing_that_is_sent_again_changes_nothing),
-        FLIGHT_TEST(who_was_taken_over_from_does_not_land),
-        FLIGHT_TEST(who_was_late_does_not_land_not_even_alone),
-        FLIGHT_TEST(a_landing_that_has_ended_does_not_come_back),
-        FLIGHT_TEST(who_leaves_tells_the_others),
-        FLIGHT_TEST(a_full_server_refuses_a_join_and_lets_land),
-        FLIGHT_TEST(a_key_of_another_kind_is_not_touched),
-        FLIGHT_TEST(who_lacks_a_right_lands_later),
-        FLIGHT_TEST(who_may_not_tell_lands_all_the_same),
-        FLIGHT_TEST(half_a_value_is_replaced),
-    };
-
-    return cmocka_run_group_tests_name("flight", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -19,17 +19,14 @@ static long long now_us(script_fixture *f)
 
 /* ---- arming ---- */
 
-static void an_unset_latch_has_no_keys_and_no_count(void **state)
+SCRIPT_TEST(an_unset_latch_has_no_keys_and_no_count)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_count(f), "2");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void arming_writes_the_count_and_the_record(void **state)
+SCRIPT_TEST(arming_writes_the_count_and_the_record)
 {
-    script_fixture *f = *state;
     long long before = now_us(f);
 
     assert_like(latch_set(f, "op:1", "3"), "1 0");
@@ -42,28 +39,23 @@ static void arming_writes_the_count_and_the_record(void **state)
     assert_like(latch_count(f), "1 3");
 }
 
-static void an_armed_latch_without_a_time_stays(void **state)
+SCRIPT_TEST(an_armed_latch_without_a_time_stays)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     assert_int_equal(latch_pttl(f, "n"), -1);
     assert_int_equal(latch_pttl(f, LATCH_RECORD), -1);
     assert_in_range(latch_pttl(f, LATCH_MEMO), 650000, 660000);
 }
 
-static void arming_tells_redisson_and_nobody_else(void **state)
+SCRIPT_TEST(arming_tells_redisson_and_nobody_else)
 {
-    script_fixture *f = *state;
-
     latch_listen(f);
     latch_set(f, "op:1", "3");
     assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
 }
 
-static void an_armed_latch_is_not_armed_again(void **state)
+SCRIPT_TEST(an_armed_latch_is_not_armed_again)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set(f, "op:1", "3");
@@ -75,10 +67,8 @@ static void an_armed_latch_is_not_armed_again(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void an_open_latch_is_not_armed_again(void **state)
+SCRIPT_TEST(an_open_latch_is_not_armed_again)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_down(f, "op:2", "1");
     assert_like(latch_set(f, "op:3", "5"), "2");
@@ -87,9 +77,8 @@ static void an_open_latch_is_not_armed_again(void **state)
 }
 
 /* The reply was lost: the second is the same operation. */
-static void arming_sent_twice_answers_the_same(void **state)
+SCRIPT_TEST(arming_sent_twice_answers_the_same)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set(f, "op:1", "3");
@@ -104,10 +93,8 @@ static void arming_sent_twice_answers_the_same(void **state)
     assert_like(latch_count(f), "2");
 }
 
-static void the_largest_count_is_kept_to_the_last_digit(void **state)
+SCRIPT_TEST(the_largest_count_is_kept_to_the_last_digit)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "9007199254740991");
     assert_like(script_redis(f, "GET n"), "9007199254740991");
     assert_like(latch_count(f), "1 9007199254740991");
@@ -119,9 +106,8 @@ static void the_largest_count_is_kept_to_the_last_digit(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void a_generation_grows_also_without_the_record(void **state)
+SCRIPT_TEST(a_generation_grows_also_without_the_record)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set(f, "op:1", "3");
@@ -132,9 +118,8 @@ static void a_generation_grows_also_without_the_record(void **state)
 }
 
 /* A record from a server whose clock was ahead. */
-static void a_generation_grows_also_when_the_clock_is_behind(void **state)
+SCRIPT_TEST(a_generation_grows_also_when_the_clock_is_behind)
 {
-    script_fixture *f = *state;
     const long long ahead = now_us(f) / 2 * 2 + 86400000000;
 
     latch_set(f, "op:1", "3");
@@ -145,17 +130,14 @@ static void a_generation_grows_also_when_the_clock_is_behind(void **state)
 
 /* ---- reset ---- */
 
-static void a_reset_arms_an_unset_latch(void **state)
+SCRIPT_TEST(a_reset_arms_an_unset_latch)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_reset(f, "op:1", "2"), "1 0");
     assert_like(latch_count(f), "1 2");
 }
 
-static void a_reset_arms_an_armed_latch_anew(void **state)
+SCRIPT_TEST(a_reset_arms_an_armed_latch_anew)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_arrive(f, "op:1", "3", "m");
@@ -170,9 +152,8 @@ static void a_reset_arms_an_armed_latch_anew(void **state)
     assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
 }
 
-static void a_reset_of_an_open_latch_keeps_in_mind_that_it_opened(void **state)
+SCRIPT_TEST(a_reset_of_an_open_latch_keeps_in_mind_that_it_opened)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set(f, "op:1", "1");
@@ -184,10 +165,8 @@ static void a_reset_of_an_open_latch_keeps_in_mind_that_it_opened(void **state)
     assert_true(latch_mark(f, "gen") > gen);
 }
 
-static void a_reset_sent_twice_resets_once(void **state)
+SCRIPT_TEST(a_reset_sent_twice_resets_once)
 {
-    script_fixture *f = *state;
-
     latch_reset(f, "op:1", "2");
     latch_down(f, "op:2", "1");
     assert_like(latch_reset(f, "op:1", "2"), "1 0");
@@ -196,9 +175,8 @@ static void a_reset_sent_twice_resets_once(void **state)
 
 /* ---- delete ---- */
 
-static void a_delete_leaves_nothing_but_a_record_with_an_end(void **state)
+SCRIPT_TEST(a_delete_leaves_nothing_but_a_record_with_an_end)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_arrive(f, "op:1", "3", "m");
@@ -210,10 +188,8 @@ static void a_delete_leaves_nothing_but_a_record_with_an_end(void **state)
     assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
 }
 
-static void a_delete_has_everybody_look(void **state)
+SCRIPT_TEST(a_delete_has_everybody_look)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     latch_listen(f);
     latch_delete(f, "op:2");
@@ -222,9 +198,8 @@ static void a_delete_has_everybody_look(void **state)
 }
 
 /* A waiter that has not heard yet that it opened is not sent away by what came next. */
-static void a_look_after_a_delete_tells_which_one_opened_before(void **state)
+SCRIPT_TEST(a_look_after_a_delete_tells_which_one_opened_before)
 {
-    script_fixture *f = *state;
     long long opened;
 
     latch_set(f, "op:1", "1");
@@ -239,10 +214,8 @@ static void a_look_after_a_delete_tells_which_one_opened_before(void **state)
 }
 
 /* As Redisson does it: there was no count to delete. */
-static void deleting_an_open_latch_tells_redisson_nothing(void **state)
+SCRIPT_TEST(deleting_an_open_latch_tells_redisson_nothing)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_down(f, "op:2", "1");
     script_listen(f, LATCH_REDISSON);
@@ -251,20 +224,16 @@ static void deleting_an_open_latch_tells_redisson_nothing(void **state)
     assert_like(latch_count(f), "2");
 }
 
-static void deleting_what_is_unset_changes_nothing(void **state)
+SCRIPT_TEST(deleting_what_is_unset_changes_nothing)
 {
-    script_fixture *f = *state;
-
     latch_listen(f);
     assert_like(latch_delete(f, "op:1"), "2");
     assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_delete_sent_twice_deletes_once(void **state)
+SCRIPT_TEST(a_delete_sent_twice_deletes_once)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     latch_delete(f, "op:2");
     latch_set(f, "op:3", "4");
@@ -272,9 +241,8 @@ static void a_delete_sent_twice_deletes_once(void **state)
     assert_like(latch_count(f), "1 4");
 }
 
-static void what_was_deleted_can_be_armed(void **state)
+SCRIPT_TEST(what_was_deleted_can_be_armed)
 {
-    script_fixture *f = *state;
     long long gone;
 
     latch_set(f, "op:1", "3");
@@ -298,9 +266,8 @@ static void assert_ends(script_fixture *f, const char *key, long long till)
     assert_in_range(latch_pttl(f, key), 55000, 60000);
 }
 
-static void everything_of_a_latch_ends_together(void **state)
+SCRIPT_TEST(everything_of_a_latch_ends_together)
 {
-    script_fixture *f = *state;
     long long till;
 
     latch_arrive_for(f, "op:1", "3", "m", "60000");
@@ -312,9 +279,8 @@ static void everything_of_a_latch_ends_together(void **state)
     assert_in_range(latch_pttl(f, LATCH_RECORD), 3650000, 3660000);
 }
 
-static void a_change_begins_the_time_anew(void **state)
+SCRIPT_TEST(a_change_begins_the_time_anew)
 {
-    script_fixture *f = *state;
     long long till;
 
     latch_set_for(f, "op:1", "3", "60000");
@@ -326,10 +292,8 @@ static void a_change_begins_the_time_anew(void **state)
     assert_in_range(latch_pttl(f, "n"), 55000, 60000);
 }
 
-static void the_time_that_was_set_stays_unless_another_is_given(void **state)
+SCRIPT_TEST(the_time_that_was_set_stays_unless_another_is_given)
 {
-    script_fixture *f = *state;
-
     latch_set_for(f, "op:1", "5", "60000");
     latch_down_for(f, "op:2", "1", "90000");
     assert_int_equal(latch_mark(f, "ttl"), 90000);
@@ -349,10 +313,8 @@ static void end_time(script_fixture *f)
     script_redis(f, "DEL n " LATCH_ARRIVED);
 }
 
-static void a_latch_whose_time_has_ended_is_unset(void **state)
+SCRIPT_TEST(a_latch_whose_time_has_ended_is_unset)
 {
-    script_fixture *f = *state;
-
     latch_set_for(f, "op:1", "3", "60000");
     end_time(f);
     assert_like(latch_count(f), "2");
@@ -361,10 +323,8 @@ static void a_latch_whose_time_has_ended_is_unset(void **state)
     assert_like(latch_quit(f, "op:4", "m"), "2");
 }
 
-static void an_open_latch_whose_time_has_ended_is_unset(void **state)
+SCRIPT_TEST(an_open_latch_whose_time_has_ended_is_unset)
 {
-    script_fixture *f = *state;
-
     latch_set_for(f, "op:1", "1", "60000");
     latch_down(f, "op:2", "1");
     assert_like(latch_count(f), "1 0");
@@ -376,9 +336,8 @@ static void an_open_latch_whose_time_has_ended_is_unset(void **state)
 }
 
 /* The server may drop the count a moment after the record's time. */
-static void a_count_about_to_expire_is_not_taken_for_anothers(void **state)
+SCRIPT_TEST(a_count_about_to_expire_is_not_taken_for_anothers)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set_for(f, "op:1", "3", "60000");
@@ -391,36 +350,5 @@ static void a_count_about_to_expire_is_not_taken_for_anothers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(an_unset_latch_has_no_keys_and_no_count),
-        SCRIPT_TEST(arming_writes_the_count_and_the_record),
-        SCRIPT_TEST(an_armed_latch_without_a_time_stays),
-        SCRIPT_TEST(arming_tells_redisson_and_nobody_else),
-        SCRIPT_TEST(an_armed_latch_is_not_armed_again),
-        SCRIPT_TEST(an_open_latch_is_not_armed_again),
-        SCRIPT_TEST(arming_sent_twice_answers_the_same),
-        SCRIPT_TEST(the_largest_count_is_kept_to_the_last_digit),
-        SCRIPT_TEST(a_generation_grows_also_without_the_record),
-        SCRIPT_TEST(a_generation_grows_also_when_the_clock_is_behind),
-        SCRIPT_TEST(a_reset_arms_an_unset_latch),
-        SCRIPT_TEST(a_reset_arms_an_armed_latch_anew),
-        SCRIPT_TEST(a_reset_of_an_open_latch_keeps_in_mind_that_it_opened),
-        SCRIPT_TEST(a_reset_sent_twice_resets_once),
-        SCRIPT_TEST(a_delete_leaves_nothing_but_a_record_with_an_end),
-        SCRIPT_TEST(a_delete_has_everybody_look),
-        SCRIPT_TEST(a_look_after_a_delete_tells_which_one_opened_before),
-        SCRIPT_TEST(deleting_an_open_latch_tells_redisson_nothing),
-        SCRIPT_TEST(deleting_what_is_unset_changes_nothing),
-        SCRIPT_TEST(a_delete_sent_twice_deletes_once),
-        SCRIPT_TEST(what_was_deleted_can_be_armed),
-        SCRIPT_TEST(everything_of_a_latch_ends_together),
-        SCRIPT_TEST(a_change_begins_the_time_anew),
-        SCRIPT_TEST(the_time_that_was_set_stays_unless_another_is_given),
-        SCRIPT_TEST(a_latch_whose_time_has_ended_is_unset),
-        SCRIPT_TEST(an_open_latch_whose_time_has_ended_is_unset),
-        SCRIPT_TEST(a_count_about_to_expire_is_not_taken_for_anothers),
-    };
-
-    return cmocka_run_group_tests_name("latch_arming", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -10,10 +10,8 @@
 
 /* ---- counting down ---- */
 
-static void counting_down_takes_from_the_count(void **state)
+SCRIPT_TEST(counting_down_takes_from_the_count)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "5");
     latch_listen(f);
     assert_like(latch_down(f, "op:2", "2"), "1 0");
@@ -22,9 +20,8 @@ static void counting_down_takes_from_the_count(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void the_last_count_opens(void **state)
+SCRIPT_TEST(the_last_count_opens)
 {
-    script_fixture *f = *state;
     char expected[128];
     long long gen;
 
@@ -46,20 +43,16 @@ static void the_last_count_opens(void **state)
     assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
 }
 
-static void more_than_is_left_opens_as_well(void **state)
+SCRIPT_TEST(more_than_is_left_opens_as_well)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     assert_like(latch_down(f, "op:2", "7"), "1 0");
     assert_like(latch_count(f), "1 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_latch_opens_once(void **state)
+SCRIPT_TEST(a_latch_opens_once)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_down(f, "op:2", "1");
     latch_listen(f);
@@ -69,18 +62,14 @@ static void a_latch_opens_once(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void there_is_nothing_to_count_on_an_unset_latch(void **state)
+SCRIPT_TEST(there_is_nothing_to_count_on_an_unset_latch)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_down(f, "op:1", "1"), "3");
     assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
 }
 
-static void a_count_that_is_sent_again_counts_once(void **state)
+SCRIPT_TEST(a_count_that_is_sent_again_counts_once)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     latch_down(f, "op:2", "1");
     assert_like(latch_down(f, "op:2", "1"), "1 0");
@@ -94,10 +83,8 @@ static void a_count_that_is_sent_again_counts_once(void **state)
 
 /* The reply was lost, or the request runs late: what it was answered holds, though
    the latch is another one since. */
-static void a_count_that_found_it_open_does_not_count_later(void **state)
+SCRIPT_TEST(a_count_that_found_it_open_does_not_count_later)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_down(f, "op:2", "1");
     assert_like(latch_down(f, "late", "1"), "1 0");
@@ -106,10 +93,8 @@ static void a_count_that_found_it_open_does_not_count_later(void **state)
     assert_like(latch_count(f), "1 2");
 }
 
-static void what_was_refused_is_refused_again(void **state)
+SCRIPT_TEST(what_was_refused_is_refused_again)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_down(f, "late:1", "1"), "3");
     assert_like(latch_delete(f, "late:2"), "2");
     latch_arrive(f, "op:1", "2", "m1");
@@ -124,9 +109,8 @@ static void what_was_refused_is_refused_again(void **state)
     assert_like(latch_count(f), "2");
 }
 
-static void a_count_is_remembered_longer_than_it_is_sent(void **state)
+SCRIPT_TEST(a_count_is_remembered_longer_than_it_is_sent)
 {
-    script_fixture *f = *state;
     long long now = script_now_ms(f);
     char old[32], young[32];
 
@@ -141,10 +125,8 @@ static void a_count_is_remembered_longer_than_it_is_sent(void **state)
     assert_in_range(latch_pttl(f, LATCH_MEMO), 650000, 660000);
 }
 
-static void opening_empties_the_list_of_those_who_wait(void **state)
+SCRIPT_TEST(opening_empties_the_list_of_those_who_wait)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     latch_wait(f, "u:2");
@@ -154,10 +136,8 @@ static void opening_empties_the_list_of_those_who_wait(void **state)
 
 /* ---- arriving ---- */
 
-static void the_first_to_arrive_arms_the_latch(void **state)
+SCRIPT_TEST(the_first_to_arrive_arms_the_latch)
 {
-    script_fixture *f = *state;
-
     latch_listen(f);
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
     assert_like(latch_count(f), "1 2");
@@ -167,9 +147,8 @@ static void the_first_to_arrive_arms_the_latch(void **state)
     assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
 }
 
-static void the_last_to_arrive_opens_it(void **state)
+SCRIPT_TEST(the_last_to_arrive_opens_it)
 {
-    script_fixture *f = *state;
     char expected[128];
 
     latch_arrive(f, "op:1", "2", "m1");
@@ -184,9 +163,8 @@ static void the_last_to_arrive_opens_it(void **state)
     assert_like(script_redis(f, "ZRANGE " LATCH_ARRIVED " 0 -1"), "m1 m2");
 }
 
-static void one_who_expects_nobody_else_opens_it_at_once(void **state)
+SCRIPT_TEST(one_who_expects_nobody_else_opens_it_at_once)
 {
-    script_fixture *f = *state;
     char expected[128];
 
     latch_listen(f);
@@ -200,19 +178,15 @@ static void one_who_expects_nobody_else_opens_it_at_once(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_member_counts_once(void **state)
+SCRIPT_TEST(a_member_counts_once)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     assert_like(latch_arrive(f, "op:2", "3", "m1"), "1 0");
     assert_like(latch_count(f), "1 2");
 }
 
-static void an_arrival_that_is_sent_again_counts_once(void **state)
+SCRIPT_TEST(an_arrival_that_is_sent_again_counts_once)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     latch_reset(f, "op:2", "3");
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
@@ -223,10 +197,8 @@ static void an_arrival_that_is_sent_again_counts_once(void **state)
 }
 
 /* It ran late, and the member has left since. */
-static void an_arrival_that_changed_nothing_does_not_count_later(void **state)
+SCRIPT_TEST(an_arrival_that_changed_nothing_does_not_count_later)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     latch_arrive(f, "op:2", "3", "m2");
     assert_like(latch_arrive(f, "late", "3", "m1"), "1 0");
@@ -235,10 +207,8 @@ static void an_arrival_that_changed_nothing_does_not_count_later(void **state)
     assert_like(latch_count(f), "1 2");
 }
 
-static void a_member_counts_again_after_a_reset(void **state)
+SCRIPT_TEST(a_member_counts_again_after_a_reset)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     latch_reset(f, "op:2", "2");
     assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
@@ -246,10 +216,8 @@ static void a_member_counts_again_after_a_reset(void **state)
 }
 
 /* Where the members of an older generation could not be removed. */
-static void a_member_of_an_older_generation_does_not_count(void **state)
+SCRIPT_TEST(a_member_of_an_older_generation_does_not_count)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     script_redis(f, "COPY " LATCH_ARRIVED " kept");
     latch_reset(f, "op:2", "2");
@@ -266,10 +234,9 @@ static void arrive_in_an_hour(script_fixture *f, const char *member)
                  (script_now_ms(f) + 3600000) * 1000, member);
 }
 
-static void a_member_that_arrived_in_the_future_counts_again(void **state)
+SCRIPT_TEST(a_member_that_arrived_in_the_future_counts_again)
 {
     static const char *const times[] = {"0", "60000"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         latch_arrive_for(f, "op:1", "2", "m1", times[i]);
@@ -285,10 +252,9 @@ static void a_member_that_arrived_in_the_future_counts_again(void **state)
 }
 
 /* The first to arrive arms it over what could not be removed. */
-static void also_one_that_did_so_before_the_first_of_now(void **state)
+SCRIPT_TEST(also_one_that_did_so_before_the_first_of_now)
 {
     static const char *const times[] = {"0", "60000"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         latch_arrive_for(f, "op:1", "2", "m1", times[i]);
@@ -303,10 +269,8 @@ static void also_one_that_did_so_before_the_first_of_now(void **state)
     }
 }
 
-static void also_at_what_redisson_has_armed_since(void **state)
+SCRIPT_TEST(also_at_what_redisson_has_armed_since)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     latch_arrive(f, "op:2", "2", "m2");
     arrive_in_an_hour(f, "m1");
@@ -319,10 +283,8 @@ static void also_at_what_redisson_has_armed_since(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void who_comes_late_passes(void **state)
+SCRIPT_TEST(who_comes_late_passes)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "1", "m1");
     latch_listen(f);
     assert_like(latch_arrive(f, "op:2", "1", "m2"), "1 0");
@@ -331,10 +293,8 @@ static void who_comes_late_passes(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void members_that_expect_different_numbers_are_refused(void **state)
+SCRIPT_TEST(members_that_expect_different_numbers_are_refused)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     assert_like(latch_arrive(f, "op:2", "4", "m2"), "4");
     assert_like(latch_arrive(f, "op:3", "4", "m1"), "4");
@@ -344,20 +304,16 @@ static void members_that_expect_different_numbers_are_refused(void **state)
     assert_like(latch_arrive(f, "op:6", "4", "m4"), "4");
 }
 
-static void members_arrive_at_a_latch_that_was_armed_for_them(void **state)
+SCRIPT_TEST(members_arrive_at_a_latch_that_was_armed_for_them)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     assert_like(latch_arrive(f, "op:2", "3", "m1"), "4");
     assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
     assert_like(latch_count(f), "1 1");
 }
 
-static void members_and_counts_open_a_latch_together(void **state)
+SCRIPT_TEST(members_and_counts_open_a_latch_together)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     latch_down(f, "op:2", "1");
     latch_arrive(f, "op:3", "3", "m2");
@@ -365,10 +321,9 @@ static void members_and_counts_open_a_latch_together(void **state)
 }
 
 /* Of a latch that has no time, every key does once it is open. */
-static void what_is_left_of_an_open_latch_has_an_end(void **state)
+SCRIPT_TEST(what_is_left_of_an_open_latch_has_an_end)
 {
     static const char *const keys[] = {LATCH_RECORD, LATCH_ARRIVED, LATCH_MEMO};
-    script_fixture *f = *state;
 
     latch_set(f, "op:1", "2");
     latch_arrive(f, "op:2", "2", "m1");
@@ -381,10 +336,9 @@ static void what_is_left_of_an_open_latch_has_an_end(void **state)
 }
 
 /* Nor is it taken for what the script itself keeps beside the members. */
-static void a_member_of_any_name_counts_once(void **state)
+SCRIPT_TEST(a_member_of_any_name_counts_once)
 {
     static const char *const names[] = {"#", "-", "0", " "};
-    script_fixture *f = *state;
     char op[16];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -397,10 +351,8 @@ static void a_member_of_any_name_counts_once(void **state)
     }
 }
 
-static void a_member_may_have_any_name(void **state)
+SCRIPT_TEST(a_member_may_have_any_name)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "4", " a b\n{c}");
     latch_arrive(f, "op:2", "4", "-inf");
     latch_arrive(f, "op:3", "4", " a b\n{c}");
@@ -412,10 +364,8 @@ static void a_member_may_have_any_name(void **state)
 
 /* ---- taking an arrival back ---- */
 
-static void an_arrival_is_taken_back(void **state)
+SCRIPT_TEST(an_arrival_is_taken_back)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     latch_listen(f);
     assert_like(latch_quit(f, "op:2", "m1"), "2");
@@ -425,10 +375,8 @@ static void an_arrival_is_taken_back(void **state)
 }
 
 /* Not one that was armed otherwise, nor one for which somebody waits. */
-static void the_last_to_leave_takes_away_what_the_first_armed(void **state)
+SCRIPT_TEST(the_last_to_leave_takes_away_what_the_first_armed)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     latch_arrive(f, "op:2", "3", "m2");
     latch_quit(f, "op:3", "m1");
@@ -444,10 +392,8 @@ static void the_last_to_leave_takes_away_what_the_first_armed(void **state)
 }
 
 /* Without a time of its own it would be there for ever. */
-static void a_latch_at_rest_is_forgotten_in_an_hour(void **state)
+SCRIPT_TEST(a_latch_at_rest_is_forgotten_in_an_hour)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     assert_like(script_redis(f, "PTTL " LATCH_RECORD), "-1");
     latch_arrive(f, "op:2", "2", "m2");
@@ -456,10 +402,8 @@ static void a_latch_at_rest_is_forgotten_in_an_hour(void **state)
     assert_in_range(latch_pttl(f, LATCH_ARRIVED), 3590000, 3600000);
 }
 
-static void who_has_not_arrived_takes_nothing_back(void **state)
+SCRIPT_TEST(who_has_not_arrived_takes_nothing_back)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_quit(f, "op:1", "m1"), "2");
     assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
     latch_arrive(f, "op:2", "2", "m1");
@@ -467,20 +411,16 @@ static void who_has_not_arrived_takes_nothing_back(void **state)
     assert_like(latch_count(f), "1 1");
 }
 
-static void nothing_is_taken_back_from_an_open_latch(void **state)
+SCRIPT_TEST(nothing_is_taken_back_from_an_open_latch)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "1", "m1");
     assert_like(latch_quit(f, "op:2", "m1"), "1 0");
     assert_like(latch_count(f), "1 0");
 }
 
 /* It left, so it does not start, though the latch has opened since. */
-static void who_has_left_is_told_so_again(void **state)
+SCRIPT_TEST(who_has_left_is_told_so_again)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     assert_like(latch_quit(f, "op:2", "m1"), "2");
     latch_arrive(f, "op:3", "2", "m2");
@@ -488,10 +428,8 @@ static void who_has_left_is_told_so_again(void **state)
     assert_like(latch_quit(f, "op:2", "m1"), "2");
 }
 
-static void who_was_told_to_start_is_told_so_again(void **state)
+SCRIPT_TEST(who_was_told_to_start_is_told_so_again)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "2", "m1");
     assert_like(latch_quit(f, "other", "m2"), "2");
     latch_arrive(f, "op:2", "2", "m2");
@@ -503,10 +441,8 @@ static void who_was_told_to_start_is_told_so_again(void **state)
     assert_like(latch_count(f), "1 1");
 }
 
-static void taking_back_twice_counts_once(void **state)
+SCRIPT_TEST(taking_back_twice_counts_once)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     latch_arrive(f, "op:5", "3", "m2");
     latch_quit(f, "op:2", "m1");
@@ -517,10 +453,8 @@ static void taking_back_twice_counts_once(void **state)
     assert_like(latch_count(f), "1 1");
 }
 
-static void every_change_by_a_member_begins_the_time_anew(void **state)
+SCRIPT_TEST(every_change_by_a_member_begins_the_time_anew)
 {
-    script_fixture *f = *state;
-
     latch_arrive_for(f, "op:1", "3", "m1", "60000");
     script_redis(f, "PEXPIRE n 1000");
     script_redis(f, "PEXPIRE " LATCH_ARRIVED " 1000");
@@ -534,46 +468,5 @@ static void every_change_by_a_member_begins_the_time_anew(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(counting_down_takes_from_the_count),
-        SCRIPT_TEST(the_last_count_opens),
-        SCRIPT_TEST(more_than_is_left_opens_as_well),
-        SCRIPT_TEST(a_latch_opens_once),
-        SCRIPT_TEST(there_is_nothing_to_count_on_an_unset_latch),
-        SCRIPT_TEST(a_count_that_is_sent_again_counts_once),
-        SCRIPT_TEST(a_count_that_found_it_open_does_not_count_later),
-        SCRIPT_TEST(what_was_refused_is_refused_again),
-        SCRIPT_TEST(a_count_is_remembered_longer_than_it_is_sent),
-        SCRIPT_TEST(opening_empties_the_list_of_those_who_wait),
-        SCRIPT_TEST(the_first_to_arrive_arms_the_latch),
-        SCRIPT_TEST(the_last_to_arrive_opens_it),
-        SCRIPT_TEST(one_who_expects_nobody_else_opens_it_at_once),
-        SCRIPT_TEST(a_member_counts_once),
-        SCRIPT_TEST(an_arrival_that_is_sent_again_counts_once),
-        SCRIPT_TEST(an_arrival_that_changed_nothing_does_not_count_later),
-        SCRIPT_TEST(a_member_counts_again_after_a_reset),
-        SCRIPT_TEST(a_member_of_an_older_generation_does_not_count),
-        SCRIPT_TEST(a_member_that_arrived_in_the_future_counts_again),
-        SCRIPT_TEST(also_one_that_did_so_before_the_first_of_now),
-        SCRIPT_TEST(also_at_what_redisson_has_armed_since),
-        SCRIPT_TEST(who_comes_late_passes),
-        SCRIPT_TEST(members_that_expect_different_numbers_are_refused),
-        SCRIPT_TEST(members_arrive_at_a_latch_that_was_armed_for_them),
-        SCRIPT_TEST(members_and_counts_open_a_latch_together),
-        SCRIPT_TEST(what_is_left_of_an_open_latch_has_an_end),
-        SCRIPT_TEST(a_member_of_any_name_counts_once),
-        SCRIPT_TEST(a_member_may_have_any_name),
-        SCRIPT_TEST(an_arrival_is_taken_back),
-        SCRIPT_TEST(the_last_to_leave_takes_away_what_the_first_armed),
-        SCRIPT_TEST(a_latch_at_rest_is_forgotten_in_an_hour),
-        SCRIPT_TEST(who_has_not_arrived_takes_nothing_back),
-        SCRIPT_TEST(nothing_is_taken_back_from_an_open_latch),
-        SCRIPT_TEST(who_has_left_is_told_so_again),
-        SCRIPT_TEST(who_was_told_to_start_is_told_so_again),
-        SCRIPT_TEST(taking_back_twice_counts_once),
-        SCRIPT_TEST(every_change_by_a_member_begins_the_time_anew),
-    };
-
-    return cmocka_run_group_tests_name("latch_counting", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

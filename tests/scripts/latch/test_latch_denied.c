@@ -232,10 +232,8 @@ static void try_without(script_fixture *f, size_t before, size_t operation,
     start_over(f);
 }
 
-static void an_operation_without_a_right_has_run_or_it_has_not(void **state)
+SCRIPT_TEST(an_operation_without_a_right_has_run_or_it_has_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < STATES; i++) {
         for (size_t j = 0; j < OPERATIONS; j++) {
             for (size_t k = 0; k < COMMANDS; k++)
@@ -245,13 +243,12 @@ static void an_operation_without_a_right_has_run_or_it_has_not(void **state)
 }
 
 /* What undoes one command may be denied with another. */
-static void an_operation_without_two_rights_has_run_or_it_has_not(void **state)
+SCRIPT_TEST(an_operation_without_two_rights_has_run_or_it_has_not)
 {
     static const char *const writes[] =
         {"decrby",          "del",  "hset", "persist",   "set",
          "pexpire",         "zadd", "zrem", "pexpireat", "publish",
          "zremrangebyscore"};
-    script_fixture *f = *state;
     /* Under Valgrind one in seven: what is looked at is the server. */
     size_t step = wait_scale() >= 10 ? 7 : 1;
 
@@ -265,10 +262,8 @@ static void an_operation_without_two_rights_has_run_or_it_has_not(void **state)
 }
 
 /* Not even where what was undone cannot be written again. */
-static void a_delete_that_fails_opens_nothing(void **state)
+SCRIPT_TEST(a_delete_that_fails_opens_nothing)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     script_deny(f, "hset");
     script_redis(f, "ACL SETUSER restricted -set");
@@ -299,21 +294,18 @@ static void wait_without(script_fixture *f, size_t before, const char *denied)
     start_over(f);
 }
 
-static void a_wait_without_a_right_changes_nothing(void **state)
+SCRIPT_TEST(a_wait_without_a_right_changes_nothing)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < STATES; i++) {
         for (size_t k = 0; k < COMMANDS; k++)
             wait_without(f, i, commands[k]);
     }
 }
 
-static void a_wait_that_cannot_be_listed_waits(void **state)
+SCRIPT_TEST(a_wait_that_cannot_be_listed_waits)
 {
     static const char *const lists[] = {"zadd", "hset",    "hdel",
                                         "zrem", "pexpire", "zrangebyscore"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         latch_set(f, "op:1", "2");
@@ -326,10 +318,8 @@ static void a_wait_that_cannot_be_listed_waits(void **state)
 
 /* ---- publishing ---- */
 
-static void who_may_not_publish_counts_and_says_so(void **state)
+SCRIPT_TEST(who_may_not_publish_counts_and_says_so)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     script_deny(f, "publish");
     assert_like(latch_down(f, "op:2", "1"), "1 1");
@@ -340,9 +330,8 @@ static void who_may_not_publish_counts_and_says_so(void **state)
     assert_like(latch_arrive(f, "op:6", "1", "m"), "1 1");
 }
 
-static void who_may_not_tell_redisson_tells_its_own(void **state)
+SCRIPT_TEST(who_may_not_tell_redisson_tells_its_own)
 {
-    script_fixture *f = *state;
     redisReply *reply;
 
     latch_set(f, "op:1", "1");
@@ -360,16 +349,5 @@ static void who_may_not_tell_redisson_tells_its_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(an_operation_without_a_right_has_run_or_it_has_not),
-        SCRIPT_TEST(an_operation_without_two_rights_has_run_or_it_has_not),
-        SCRIPT_TEST(a_delete_that_fails_opens_nothing),
-        SCRIPT_TEST(a_wait_without_a_right_changes_nothing),
-        SCRIPT_TEST(a_wait_that_cannot_be_listed_waits),
-        SCRIPT_TEST(who_may_not_publish_counts_and_says_so),
-        SCRIPT_TEST(who_may_not_tell_redisson_tells_its_own),
-    };
-
-    return cmocka_run_group_tests_name("latch_denied", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -29,10 +29,8 @@ static void assert_latch_stays(script_fixture *f, const char *answer)
     assert_string_equal(dump(f), before);
 }
 
-static void a_latch_that_is_open_is_forgotten(void **state)
+SCRIPT_TEST(a_latch_that_is_open_is_forgotten)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "1", "one");
     script_listen(f, LATCH_NEWS); /* a waiter hears that it is open */
     script_fill_memory(f, true);
@@ -42,10 +40,8 @@ static void a_latch_that_is_open_is_forgotten(void **state)
     assert_like(latch_try(f, "u:1"), "3 -1");
 }
 
-static void an_armed_latch_is_forgotten_if_nobody_waits(void **state)
+SCRIPT_TEST(an_armed_latch_is_forgotten_if_nobody_waits)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     assert_latch_stays(f, "3 1");
@@ -65,10 +61,8 @@ static void an_armed_latch_is_forgotten_if_nobody_waits(void **state)
 }
 
 /* They learn it by looking, and nothing would be there to look at. */
-static void an_opening_is_not_taken_away_from_those_who_wait(void **state)
+SCRIPT_TEST(an_opening_is_not_taken_away_from_those_who_wait)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     redisson_down(f);
@@ -81,10 +75,8 @@ static void an_opening_is_not_taken_away_from_those_who_wait(void **state)
 }
 
 /* Those who could not be told are in the list still. */
-static void nor_where_the_list_could_not_be_emptied(void **state)
+SCRIPT_TEST(nor_where_the_list_could_not_be_emptied)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     script_redis(f, "COPY " LATCH_QUEUE " kept:{n}");
@@ -96,9 +88,8 @@ static void nor_where_the_list_could_not_be_emptied(void **state)
 }
 
 /* More of them than are listed. */
-static void the_dead_do_not_keep_a_latch(void **state)
+SCRIPT_TEST(the_dead_do_not_keep_a_latch)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     latch_set(f, "op:1", "2");
@@ -115,10 +106,8 @@ static void the_dead_do_not_keep_a_latch(void **state)
 }
 
 /* Of one who died a moment ago that is not known yet. */
-static void a_latchs_waiter_counts_for_thirteen_seconds(void **state)
+SCRIPT_TEST(a_latchs_waiter_counts_for_thirteen_seconds)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     latch_age(f, "u:1", 5000);
@@ -127,10 +116,9 @@ static void a_latchs_waiter_counts_for_thirteen_seconds(void **state)
     assert_like(latch_forget(f), "2");
 }
 
-static void what_is_no_latch_of_ours_stays(void **state)
+SCRIPT_TEST(what_is_no_latch_of_ours_stays)
 {
     static const char *const keys[] = {"n", LATCH_QUEUE, LATCH_ARRIVED};
-    script_fixture *f = *state;
 
     redisson_set(f, "3");
     assert_latch_stays(f, "1");
@@ -145,10 +133,8 @@ static void what_is_no_latch_of_ours_stays(void **state)
 }
 
 /* Those of another kind go on from there. */
-static void fences_outlive_the_latch(void **state)
+SCRIPT_TEST(fences_outlive_the_latch)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LATCH_RECORD " %s",
                  "2l 77 63 0 - - - 0 - - - 0 0 - - ");
     latch_set(f, "op:1", "1");
@@ -159,10 +145,8 @@ static void fences_outlive_the_latch(void **state)
 }
 
 /* Of a slot that is half moved a master knows no key that is not there. */
-static void fences_outlive_it_while_the_slot_moves(void **state)
+SCRIPT_TEST(fences_outlive_it_while_the_slot_moves)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LATCH_RECORD " %s",
                  "2l 77 63 0 - - - 0 - - - 0 0 - - ");
     latch_set(f, "op:1", "1");
@@ -176,10 +160,8 @@ static void fences_outlive_it_while_the_slot_moves(void **state)
     assert_like(script_redis(f, "GET " LATCH_RECORD), "2- 77 63 *");
 }
 
-static void a_full_server_keeps_the_fences(void **state)
+SCRIPT_TEST(a_full_server_keeps_the_fences)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LATCH_RECORD " %s",
                  "2l 77 63 0 - - - 0 - - - 0 0 - - ");
     latch_set(f, "op:1", "1");
@@ -191,19 +173,5 @@ static void a_full_server_keeps_the_fences(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_latch_that_is_open_is_forgotten),
-        SCRIPT_TEST(an_armed_latch_is_forgotten_if_nobody_waits),
-        SCRIPT_TEST(an_opening_is_not_taken_away_from_those_who_wait),
-        SCRIPT_TEST(nor_where_the_list_could_not_be_emptied),
-        SCRIPT_TEST(the_dead_do_not_keep_a_latch),
-        SCRIPT_TEST(a_latchs_waiter_counts_for_thirteen_seconds),
-        SCRIPT_TEST(what_is_no_latch_of_ours_stays),
-        SCRIPT_TEST(fences_outlive_the_latch),
-        SCRIPT_TEST(fences_outlive_it_while_the_slot_moves),
-        SCRIPT_TEST(a_full_server_keeps_the_fences),
-    };
-
-    return cmocka_run_group_tests_name("latch_forget", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -18,10 +18,8 @@ static long long told_gen(const script_fixture *f)
 
 /* ---- Redisson alone ---- */
 
-static void what_redisson_armed_is_armed(void **state)
+SCRIPT_TEST(what_redisson_armed_is_armed)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "3");
     assert_like(latch_count(f), "1 3");
     assert_like(script_redis(f, "EXISTS " LATCH_RECORD), "0");
@@ -30,9 +28,8 @@ static void what_redisson_armed_is_armed(void **state)
     assert_int_equal(latch_mark(f, "foreign"), 1);
 }
 
-static void a_wait_notes_what_redisson_armed(void **state)
+SCRIPT_TEST(a_wait_notes_what_redisson_armed)
 {
-    script_fixture *f = *state;
     long long gen;
 
     redisson_set(f, "3");
@@ -48,9 +45,8 @@ static void a_wait_notes_what_redisson_armed(void **state)
 }
 
 /* Its waiters pass, later ones find it unset. */
-static void what_redisson_armed_and_opened_is_gone_once_open(void **state)
+SCRIPT_TEST(what_redisson_armed_and_opened_is_gone_once_open)
 {
-    script_fixture *f = *state;
     char expected[128];
     long long gen;
 
@@ -74,10 +70,8 @@ static void what_redisson_armed_and_opened_is_gone_once_open(void **state)
     assert_true(latch_pttl(f, LATCH_RECORD) > 0);
 }
 
-static void what_redisson_used_unseen_is_unset(void **state)
+SCRIPT_TEST(what_redisson_used_unseen_is_unset)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "1");
     redisson_down(f);
     assert_like(latch_count(f), "2");
@@ -86,10 +80,8 @@ static void what_redisson_used_unseen_is_unset(void **state)
 }
 
 /* As Redisson stores it; it is open until it is counted down or deleted. */
-static void a_count_of_zero_is_open(void **state)
+SCRIPT_TEST(a_count_of_zero_is_open)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "0");
     assert_like(latch_count(f), "1 0");
     assert_like(latch_wait(f, "u:1"), "1 0 0 0");
@@ -103,10 +95,8 @@ static void a_count_of_zero_is_open(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_count_below_zero_is_open(void **state)
+SCRIPT_TEST(a_count_below_zero_is_open)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n -3");
     assert_like(latch_count(f), "1 0");
     assert_like(latch_wait(f, "u:1"), "1 0 0 0");
@@ -116,10 +106,8 @@ static void a_count_below_zero_is_open(void **state)
 
 /* ---- together ---- */
 
-static void redisson_counts_down_what_we_armed(void **state)
+SCRIPT_TEST(redisson_counts_down_what_we_armed)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     redisson_down(f);
     assert_like(latch_count(f), "1 2");
@@ -127,9 +115,8 @@ static void redisson_counts_down_what_we_armed(void **state)
     assert_like(latch_count(f), "1 1");
 }
 
-static void what_redisson_opened_of_ours_stays_open(void **state)
+SCRIPT_TEST(what_redisson_opened_of_ours_stays_open)
 {
-    script_fixture *f = *state;
     char expected[128];
     long long gen;
 
@@ -151,10 +138,8 @@ static void what_redisson_opened_of_ours_stays_open(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void what_we_open_of_redissons_stays_open(void **state)
+SCRIPT_TEST(what_we_open_of_redissons_stays_open)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "2");
     redisson_down(f);
     latch_listen(f);
@@ -167,9 +152,8 @@ static void what_we_open_of_redissons_stays_open(void **state)
 }
 
 /* Redisson does not know that it is open: it may arm it. */
-static void what_redisson_arms_of_an_open_latch_is_armed(void **state)
+SCRIPT_TEST(what_redisson_arms_of_an_open_latch_is_armed)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_arrive(f, "op:1", "1", "m");
@@ -184,10 +168,8 @@ static void what_redisson_arms_of_an_open_latch_is_armed(void **state)
     assert_like(latch_count(f), "1 1");
 }
 
-static void members_arrive_at_what_redisson_armed(void **state)
+SCRIPT_TEST(members_arrive_at_what_redisson_armed)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "3");
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
     assert_int_equal(latch_mark(f, "size"), 3);
@@ -197,11 +179,8 @@ static void members_arrive_at_what_redisson_armed(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void
-redisson_takes_no_part_in_an_arrival_that_is_taken_back(void **state)
+SCRIPT_TEST(redisson_takes_no_part_in_an_arrival_that_is_taken_back)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "3");
     latch_arrive(f, "op:1", "3", "m1");
     redisson_down(f);
@@ -210,10 +189,8 @@ redisson_takes_no_part_in_an_arrival_that_is_taken_back(void **state)
 }
 
 /* Redisson reads a missing count as open, however it came to be missing. */
-static void what_redisson_deleted_of_ours_is_open(void **state)
+SCRIPT_TEST(what_redisson_deleted_of_ours_is_open)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     redisson_delete(f);
     assert_like(latch_count(f), "1 0");
@@ -221,10 +198,8 @@ static void what_redisson_deleted_of_ours_is_open(void **state)
     assert_like(latch_word(f, "phase"), "open");
 }
 
-static void a_reset_and_a_delete_tell_redisson_as_it_does_itself(void **state)
+SCRIPT_TEST(a_reset_and_a_delete_tell_redisson_as_it_does_itself)
 {
-    script_fixture *f = *state;
-
     script_listen(f, LATCH_REDISSON);
     redisson_set(f, "3");
     script_heard(f);
@@ -235,9 +210,8 @@ static void a_reset_and_a_delete_tell_redisson_as_it_does_itself(void **state)
 }
 
 /* The time of ours ended; what stands there now is Redisson's. */
-static void what_redisson_arms_after_our_time_is_its_own(void **state)
+SCRIPT_TEST(what_redisson_arms_after_our_time_is_its_own)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set_for(f, "op:1", "1", "60000");
@@ -256,9 +230,8 @@ static void what_redisson_arms_after_our_time_is_its_own(void **state)
 
 /* The count has ended by the clock that armed it, and the record not yet by the
    one that reads it. */
-static void a_count_that_has_ended_was_not_counted_down(void **state)
+SCRIPT_TEST(a_count_that_has_ended_was_not_counted_down)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set_for(f, "op:1", "2", "60000");
@@ -271,19 +244,15 @@ static void a_count_that_has_ended_was_not_counted_down(void **state)
     assert_like(latch_down(f, "op:2", "1"), "3");
 }
 
-static void nor_one_whose_members_had_arrived(void **state)
+SCRIPT_TEST(nor_one_whose_members_had_arrived)
 {
-    script_fixture *f = *state;
-
     latch_arrive_for(f, "op:1", "2", "m", "60000");
     script_redis(f, "DEL n " LATCH_ARRIVED);
     assert_like(latch_count(f), "2");
 }
 
-static void redisson_counts_down_a_latch_that_has_a_time(void **state)
+SCRIPT_TEST(redisson_counts_down_a_latch_that_has_a_time)
 {
-    script_fixture *f = *state;
-
     latch_set_for(f, "op:1", "2", "60000");
     redisson_down(f);
     redisson_down(f);
@@ -292,10 +261,8 @@ static void redisson_counts_down_a_latch_that_has_a_time(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void also_one_that_was_armed_anew(void **state)
+SCRIPT_TEST(also_one_that_was_armed_anew)
 {
-    script_fixture *f = *state;
-
     latch_arrive_for(f, "op:1", "2", "m", "60000");
     latch_reset_for(f, "op:2", "1", "60000");
     redisson_down(f);
@@ -306,9 +273,8 @@ static void also_one_that_was_armed_anew(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void an_end_is_no_further_away_than_it_was_set(void **state)
+SCRIPT_TEST(an_end_is_no_further_away_than_it_was_set)
 {
-    script_fixture *f = *state;
     long long late;
 
     latch_set_for(f, "op:1", "2", "60000");
@@ -325,10 +291,8 @@ static void an_end_is_no_further_away_than_it_was_set(void **state)
 }
 
 /* Even where it came too fast for anybody to look in between. */
-static void messages_to_a_name_in_braces_go_where_redisson_listens(void **state)
+SCRIPT_TEST(messages_to_a_name_in_braces_go_where_redisson_listens)
 {
-    script_fixture *f = *state;
-
     script_set_name(f, "a{x}");
     script_listen(f, "latchkey::a{x}:n");
     script_listen(f, "redisson_countdownlatch__channel__{a{x}}");
@@ -342,30 +306,5 @@ static void messages_to_a_name_in_braces_go_where_redisson_listens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(what_redisson_armed_is_armed),
-        SCRIPT_TEST(a_wait_notes_what_redisson_armed),
-        SCRIPT_TEST(what_redisson_armed_and_opened_is_gone_once_open),
-        SCRIPT_TEST(what_redisson_used_unseen_is_unset),
-        SCRIPT_TEST(a_count_of_zero_is_open),
-        SCRIPT_TEST(a_count_below_zero_is_open),
-        SCRIPT_TEST(redisson_counts_down_what_we_armed),
-        SCRIPT_TEST(what_redisson_opened_of_ours_stays_open),
-        SCRIPT_TEST(what_we_open_of_redissons_stays_open),
-        SCRIPT_TEST(what_redisson_arms_of_an_open_latch_is_armed),
-        SCRIPT_TEST(members_arrive_at_what_redisson_armed),
-        SCRIPT_TEST(redisson_takes_no_part_in_an_arrival_that_is_taken_back),
-        SCRIPT_TEST(what_redisson_deleted_of_ours_is_open),
-        SCRIPT_TEST(a_reset_and_a_delete_tell_redisson_as_it_does_itself),
-        SCRIPT_TEST(what_redisson_arms_after_our_time_is_its_own),
-        SCRIPT_TEST(messages_to_a_name_in_braces_go_where_redisson_listens),
-        SCRIPT_TEST(a_count_that_has_ended_was_not_counted_down),
-        SCRIPT_TEST(nor_one_whose_members_had_arrived),
-        SCRIPT_TEST(redisson_counts_down_a_latch_that_has_a_time),
-        SCRIPT_TEST(also_one_that_was_armed_anew),
-        SCRIPT_TEST(an_end_is_no_further_away_than_it_was_set),
-    };
-
-    return cmocka_run_group_tests_name("latch_redisson", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -21,10 +21,8 @@ static long long number(const char *text)
 
 /* ---- a full server ---- */
 
-static void a_full_server_refuses_to_arm(void **state)
+SCRIPT_TEST(a_full_server_refuses_to_arm)
 {
-    script_fixture *f = *state;
-
     script_fill_memory(f, true);
     assert_like(latch_set(f, "op:1", "2"), full);
     assert_like(latch_reset(f, "op:2", "2"), full);
@@ -32,10 +30,8 @@ static void a_full_server_refuses_to_arm(void **state)
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_full_server_refuses_to_arm_anew(void **state)
+SCRIPT_TEST(a_full_server_refuses_to_arm_anew)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     script_fill_memory(f, true);
     assert_like(latch_reset(f, "op:2", "2"), full);
@@ -45,10 +41,8 @@ static void a_full_server_refuses_to_arm_anew(void **state)
     assert_like(latch_count(f), "1 2");
 }
 
-static void a_full_server_lets_members_arrive_and_count(void **state)
+SCRIPT_TEST(a_full_server_lets_members_arrive_and_count)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "4");
     script_fill_memory(f, true);
     assert_like(latch_arrive(f, "op:2", "4", "m1"), "1 0");
@@ -61,10 +55,8 @@ static void a_full_server_lets_members_arrive_and_count(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void a_full_server_lets_redissons_be_counted(void **state)
+SCRIPT_TEST(a_full_server_lets_redissons_be_counted)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "2");
     script_fill_memory(f, true);
     assert_like(latch_down(f, "op:1", "1"), "1 0");
@@ -72,20 +64,16 @@ static void a_full_server_lets_redissons_be_counted(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
-static void a_full_server_lets_a_latch_be_deleted(void **state)
+SCRIPT_TEST(a_full_server_lets_a_latch_be_deleted)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "4");
     script_fill_memory(f, true);
     assert_like(latch_delete(f, "op:2"), "1 0");
     assert_like(latch_count(f), "2");
 }
 
-static void a_full_server_lets_everybody_wait(void **state)
+SCRIPT_TEST(a_full_server_lets_everybody_wait)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     script_fill_memory(f, true);
     assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
@@ -96,10 +84,8 @@ static void a_full_server_lets_everybody_wait(void **state)
 }
 
 /* It notes whose latch it is, to tell later that it opened, and what they opened. */
-static void a_full_server_lets_everybody_wait_for_redissons(void **state)
+SCRIPT_TEST(a_full_server_lets_everybody_wait_for_redissons)
 {
-    script_fixture *f = *state;
-
     redisson_set(f, "1");
     script_fill_memory(f, true);
     assert_like(latch_wait(f, "u:1"), "2 -1 * " LATCH_NONCE " 0 0");
@@ -175,19 +161,16 @@ static void all_answer(script_fixture *f, const char *pattern)
     }
 }
 
-static void a_name_that_is_no_latch_is_refused(void **state)
+SCRIPT_TEST(a_name_that_is_no_latch_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n u:1 1");
     all_answer(f, "!LKTYPE *");
     assert_like(script_redis(f, "HGETALL n"), "u:1 1");
 }
 
-static void a_text_that_is_no_count_is_refused(void **state)
+SCRIPT_TEST(a_text_that_is_no_count_is_refused)
 {
     static const char *const texts[] = {"x", "1x", "1.5", "1e3", "0x10", ""};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         script_redis(f, "SET n %s", texts[i]);
@@ -195,10 +178,8 @@ static void a_text_that_is_no_count_is_refused(void **state)
     }
 }
 
-static void another_layout_is_refused(void **state)
+SCRIPT_TEST(another_layout_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LATCH_RECORD " %s",
                  "3t 0 0 0 - - - 0 - - - 0 0 - - ");
     all_answer(f, "!LKLAYOUT *");
@@ -206,10 +187,8 @@ static void another_layout_is_refused(void **state)
     all_answer(f, "!LKLAYOUT *");
 }
 
-static void a_name_of_another_primitive_is_refused(void **state)
+SCRIPT_TEST(a_name_of_another_primitive_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 3");
     script_redis(f, "SET " LATCH_RECORD " %s",
                  "2c 0 0 0 - - - 0 - - - 0 0 - - ");
@@ -220,10 +199,8 @@ static void a_name_of_another_primitive_is_refused(void **state)
 }
 
 /* What is left of one that is not there any more: its fences count alone. */
-static void what_another_primitive_left_is_no_obstacle(void **state)
+SCRIPT_TEST(what_another_primitive_left_is_no_obstacle)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LATCH_RECORD " %s",
                  "2l 77 63 0 - - - 0 - - - 0 0 - - ");
     assert_like(latch_set(f, "op:1", "2"), "1 0");
@@ -231,20 +208,15 @@ static void what_another_primitive_left_is_no_obstacle(void **state)
 }
 
 /* Nobody else has to write it. */
-static void a_record_that_is_no_string_is_replaced(void **state)
+SCRIPT_TEST(a_record_that_is_no_string_is_replaced)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "RPUSH " LATCH_RECORD " x");
     assert_like(latch_set(f, "op:1", "2"), "1 0");
     assert_like(latch_word(f, "phase"), "armed");
 }
 
-static void
-a_memo_of_another_type_stops_operations_before_they_begin(void **state)
+SCRIPT_TEST(a_memo_of_another_type_stops_operations_before_they_begin)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:0", "3");
     script_redis(f, "DEL " LATCH_MEMO);
     script_redis(f, "SET " LATCH_MEMO " x");
@@ -253,11 +225,8 @@ a_memo_of_another_type_stops_operations_before_they_begin(void **state)
     assert_like(latch_count(f), "1 3");
 }
 
-static void
-members_of_another_type_stop_an_arrival_before_it_begins(void **state)
+SCRIPT_TEST(members_of_another_type_stop_an_arrival_before_it_begins)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:0", "3");
     script_redis(f, "SET " LATCH_ARRIVED " x");
     assert_like(ask_arrive(f), "!*WRONGTYPE*");
@@ -267,10 +236,8 @@ members_of_another_type_stop_an_arrival_before_it_begins(void **state)
     assert_like(latch_arrive(f, "op:2", "2", "m"), "1 0");
 }
 
-static void a_list_of_another_type_does_not_stop_a_wait(void **state)
+SCRIPT_TEST(a_list_of_another_type_does_not_stop_a_wait)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:0", "1");
     script_redis(f, "SET " LATCH_QUEUE " x");
     assert_like(ask_wait(f), "2 -1 * 0 0");
@@ -308,10 +275,8 @@ static long long cost_of_opening(script_fixture *f)
 }
 
 /* A look clears away now and then, which costs a few more. */
-static void counting_down_costs_few_commands(void **state)
+SCRIPT_TEST(counting_down_costs_few_commands)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "3");
     script_redis(f, "CONFIG RESETSTAT");
     latch_down(f, "op:2", "1");
@@ -321,9 +286,8 @@ static void counting_down_costs_few_commands(void **state)
     assert_in_range(commands_called(f), 6, 13);
 }
 
-static void opening_costs_the_same_with_many_waiters(void **state)
+SCRIPT_TEST(opening_costs_the_same_with_many_waiters)
 {
-    script_fixture *f = *state;
     char claim[16];
     long long alone;
 
@@ -341,27 +305,5 @@ static void opening_costs_the_same_with_many_waiters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_full_server_refuses_to_arm),
-        SCRIPT_TEST(a_full_server_refuses_to_arm_anew),
-        SCRIPT_TEST(a_full_server_lets_members_arrive_and_count),
-        SCRIPT_TEST(a_full_server_lets_redissons_be_counted),
-        SCRIPT_TEST(a_full_server_lets_a_latch_be_deleted),
-        SCRIPT_TEST(a_full_server_lets_everybody_wait),
-        SCRIPT_TEST(a_full_server_lets_everybody_wait_for_redissons),
-        SCRIPT_TEST(a_name_that_is_no_latch_is_refused),
-        SCRIPT_TEST(a_text_that_is_no_count_is_refused),
-        SCRIPT_TEST(another_layout_is_refused),
-        SCRIPT_TEST(a_name_of_another_primitive_is_refused),
-        SCRIPT_TEST(what_another_primitive_left_is_no_obstacle),
-        SCRIPT_TEST(a_record_that_is_no_string_is_replaced),
-        SCRIPT_TEST(a_memo_of_another_type_stops_operations_before_they_begin),
-        SCRIPT_TEST(members_of_another_type_stop_an_arrival_before_it_begins),
-        SCRIPT_TEST(a_list_of_another_type_does_not_stop_a_wait),
-        SCRIPT_TEST(counting_down_costs_few_commands),
-        SCRIPT_TEST(opening_costs_the_same_with_many_waiters),
-    };
-
-    return cmocka_run_group_tests_name("latch_server", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

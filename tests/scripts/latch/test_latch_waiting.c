@@ -28,10 +28,8 @@ static long long told_gone(const script_fixture *f)
 
 /* ---- facts ---- */
 
-static void a_wait_on_an_armed_latch_learns_its_generation(void **state)
+SCRIPT_TEST(a_wait_on_an_armed_latch_learns_its_generation)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
     assert_int_equal(told_gen(f), latch_mark(f, "gen"));
@@ -39,10 +37,8 @@ static void a_wait_on_an_armed_latch_learns_its_generation(void **state)
     assert_int_equal(told_gen(f), latch_mark(f, "gen"));
 }
 
-static void a_wait_on_an_open_latch_passes(void **state)
+SCRIPT_TEST(a_wait_on_an_open_latch_passes)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_down(f, "op:2", "1");
     assert_like(latch_wait(f, "u:1"), "1 * * 0");
@@ -54,9 +50,8 @@ static void a_wait_on_an_open_latch_passes(void **state)
 }
 
 /* Below all generations to come: so what opens next is what it waits for. */
-static void a_wait_on_an_unset_latch_learns_where_the_next_begins(void **state)
+SCRIPT_TEST(a_wait_on_an_unset_latch_learns_where_the_next_begins)
 {
-    script_fixture *f = *state;
     long long place;
 
     assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
@@ -67,9 +62,8 @@ static void a_wait_on_an_unset_latch_learns_where_the_next_begins(void **state)
     assert_true(latch_mark(f, "gen") > place);
 }
 
-static void the_place_before_the_next_is_behind_the_last(void **state)
+SCRIPT_TEST(the_place_before_the_next_is_behind_the_last)
 {
-    script_fixture *f = *state;
     long long ahead = script_now_ms(f) * 1000 + 86400000000;
 
     latch_set(f, "op:1", "1");
@@ -83,9 +77,8 @@ static void the_place_before_the_next_is_behind_the_last(void **state)
 }
 
 /* It opened and was armed again before the waiter looked. */
-static void a_look_learns_that_it_opened_before_it_was_reset(void **state)
+SCRIPT_TEST(a_look_learns_that_it_opened_before_it_was_reset)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set(f, "op:1", "1");
@@ -98,9 +91,8 @@ static void a_look_learns_that_it_opened_before_it_was_reset(void **state)
     assert_true(told_gen(f) > gen);
 }
 
-static void a_look_learns_that_it_is_gone(void **state)
+SCRIPT_TEST(a_look_learns_that_it_is_gone)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set(f, "op:1", "1");
@@ -112,9 +104,8 @@ static void a_look_learns_that_it_is_gone(void **state)
     assert_int_equal(told_gen(f) % 2, 1);
 }
 
-static void a_look_learns_that_its_time_has_ended(void **state)
+SCRIPT_TEST(a_look_learns_that_its_time_has_ended)
 {
-    script_fixture *f = *state;
     long long gen;
 
     latch_set_for(f, "op:1", "1", "60000");
@@ -128,10 +119,8 @@ static void a_look_learns_that_its_time_has_ended(void **state)
 }
 
 /* Everybody has heard that of the last generation when it opened. */
-static void a_wait_on_an_unset_latch_learns_no_nonce(void **state)
+SCRIPT_TEST(a_wait_on_an_unset_latch_learns_no_nonce)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     assert_string_equal(f->answer->element[3]->str, LATCH_NONCE);
@@ -141,10 +130,8 @@ static void a_wait_on_an_unset_latch_learns_no_nonce(void **state)
     assert_like(latch_look(f, "u:1"), "2 -1 * - * *");
 }
 
-static void a_look_without_any_data_learns_that_nothing_is_known(void **state)
+SCRIPT_TEST(a_look_without_any_data_learns_that_nothing_is_known)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     server_flush(f->server);
@@ -152,10 +139,8 @@ static void a_look_without_any_data_learns_that_nothing_is_known(void **state)
     assert_int_equal(told_gen(f) % 2, 1);
 }
 
-static void one_try_is_not_listed(void **state)
+SCRIPT_TEST(one_try_is_not_listed)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_try(f, "u:1"), "3 -1");
     latch_set_for(f, "op:1", "1", "60000");
     assert_like(latch_try(f, "u:1"), "3 *");
@@ -165,10 +150,8 @@ static void one_try_is_not_listed(void **state)
 
 /* ---- the list ---- */
 
-static void who_waits_is_listed(void **state)
+SCRIPT_TEST(who_waits_is_listed)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     latch_wait(f, "u:2");
@@ -177,10 +160,8 @@ static void who_waits_is_listed(void **state)
     assert_in_range(latch_pttl(f, LATCH_QUEUE), 600000, 660000);
 }
 
-static void who_arrived_is_listed_in_order(void **state)
+SCRIPT_TEST(who_arrived_is_listed_in_order)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "z");
     latch_arrive(f, "op:2", "3", "a");
     assert_like(latch_info(f),
@@ -192,10 +173,8 @@ static void who_arrived_is_listed_in_order(void **state)
 }
 
 /* Where they could not be removed with it. */
-static void nobody_has_arrived_at_an_unset_latch(void **state)
+SCRIPT_TEST(nobody_has_arrived_at_an_unset_latch)
 {
-    script_fixture *f = *state;
-
     latch_arrive(f, "op:1", "3", "m1");
     script_redis(f, "COPY " LATCH_ARRIVED " kept");
     latch_delete(f, "op:2");
@@ -203,9 +182,8 @@ static void nobody_has_arrived_at_an_unset_latch(void **state)
     assert_like(latch_info(f), "3 0 () ()");
 }
 
-static void at_most_64_of_each_are_listed(void **state)
+SCRIPT_TEST(at_most_64_of_each_are_listed)
 {
-    script_fixture *f = *state;
     char name[16];
 
     for (int i = 0; i < 70; i++) {
@@ -225,9 +203,8 @@ static const char *score_of(script_fixture *f, const char *member)
 }
 
 /* How long it waits is not forgotten by looking. */
-static void a_look_keeps_the_entry(void **state)
+SCRIPT_TEST(a_look_keeps_the_entry)
 {
-    script_fixture *f = *state;
     char entry[64];
 
     latch_set(f, "op:1", "2");
@@ -242,10 +219,8 @@ static void a_look_keeps_the_entry(void **state)
     assert_in_range(f->answer->element[3]->element[3]->integer, 9000, 20000);
 }
 
-static void a_waiter_whose_entry_was_lost_is_listed_again(void **state)
+SCRIPT_TEST(a_waiter_whose_entry_was_lost_is_listed_again)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     script_redis(f, "DEL " LATCH_QUEUE);
@@ -253,10 +228,8 @@ static void a_waiter_whose_entry_was_lost_is_listed_again(void **state)
     assert_like(latch_info(f), "3 1 () (u:1 1 0 * because \"\")");
 }
 
-static void who_was_not_seen_for_thirteen_seconds_does_not_wait(void **state)
+SCRIPT_TEST(who_was_not_seen_for_thirteen_seconds_does_not_wait)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     latch_look(f, "u:1");
@@ -266,10 +239,8 @@ static void who_was_not_seen_for_thirteen_seconds_does_not_wait(void **state)
 }
 
 /* Now and then a look clears away what is of no use. */
-static void who_was_not_seen_for_long_is_off_the_list(void **state)
+SCRIPT_TEST(who_was_not_seen_for_long_is_off_the_list)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     latch_wait(f, "v:1");
@@ -281,10 +252,8 @@ static void who_was_not_seen_for_long_is_off_the_list(void **state)
     assert_like(latch_info(f), "3 1 () (v:1 1 0 * because \"\")");
 }
 
-static void who_leaves_is_off_the_list(void **state)
+SCRIPT_TEST(who_leaves_is_off_the_list)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
     assert_like(latch_leave(f, "u:1"), "1 1");
@@ -293,20 +262,16 @@ static void who_leaves_is_off_the_list(void **state)
     assert_like(latch_count(f), "1 2");
 }
 
-static void a_delete_empties_the_list(void **state)
+SCRIPT_TEST(a_delete_empties_the_list)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     latch_delete(f, "op:2");
     assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
 }
 
-static void a_reset_keeps_the_list(void **state)
+SCRIPT_TEST(a_reset_keeps_the_list)
 {
-    script_fixture *f = *state;
-
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     latch_reset(f, "op:2", "1");
@@ -315,30 +280,5 @@ static void a_reset_keeps_the_list(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_wait_on_an_armed_latch_learns_its_generation),
-        SCRIPT_TEST(a_wait_on_an_open_latch_passes),
-        SCRIPT_TEST(a_wait_on_an_unset_latch_learns_where_the_next_begins),
-        SCRIPT_TEST(the_place_before_the_next_is_behind_the_last),
-        SCRIPT_TEST(a_look_learns_that_it_opened_before_it_was_reset),
-        SCRIPT_TEST(a_look_learns_that_it_is_gone),
-        SCRIPT_TEST(a_look_learns_that_its_time_has_ended),
-        SCRIPT_TEST(a_wait_on_an_unset_latch_learns_no_nonce),
-        SCRIPT_TEST(a_look_without_any_data_learns_that_nothing_is_known),
-        SCRIPT_TEST(one_try_is_not_listed),
-        SCRIPT_TEST(who_waits_is_listed),
-        SCRIPT_TEST(who_arrived_is_listed_in_order),
-        SCRIPT_TEST(nobody_has_arrived_at_an_unset_latch),
-        SCRIPT_TEST(at_most_64_of_each_are_listed),
-        SCRIPT_TEST(a_look_keeps_the_entry),
-        SCRIPT_TEST(a_waiter_whose_entry_was_lost_is_listed_again),
-        SCRIPT_TEST(who_was_not_seen_for_thirteen_seconds_does_not_wait),
-        SCRIPT_TEST(who_was_not_seen_for_long_is_off_the_list),
-        SCRIPT_TEST(who_leaves_is_off_the_list),
-        SCRIPT_TEST(a_delete_empties_the_list),
-        SCRIPT_TEST(a_reset_keeps_the_list),
-    };
-
-    return cmocka_run_group_tests_name("latch_waiting", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

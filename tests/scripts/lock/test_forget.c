@@ -46,20 +46,16 @@ static void assert_stays(script_fixture *f, const char *answer)
 
 /* ---- the plain semaphore ---- */
 
-static void a_plain_semaphore_that_is_set_stays(void **state)
+PLAIN_TEST(a_plain_semaphore_that_is_set_stays)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "op:1", "3");
     assert_stays(f, "4 3");
     plain_put_dead(f, 2);
     assert_stays(f, "3 1");
 }
 
-static void a_plain_semaphore_that_was_deleted_is_forgotten(void **state)
+PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "op:1", "3");
     plain_delete(f, "op:2");
     script_fill_memory(f, true);
@@ -76,10 +72,8 @@ static void a_plain_semaphore_that_was_deleted_is_forgotten(void **state)
 }
 
 /* They were of the counter that was deleted, not of the next one. */
-static void permits_of_a_forgotten_counter_do_not_come_back(void **state)
+PLAIN_TEST(permits_of_a_forgotten_counter_do_not_come_back)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "op:1", "3");
     plain_try(f, "u:1", "2");
     plain_delete(f, "op:2");
@@ -96,10 +90,8 @@ static void permits_of_a_forgotten_counter_do_not_come_back(void **state)
     assert_free(f, "3");
 }
 
-static void a_plain_counter_of_others_stays(void **state)
+PLAIN_TEST(a_plain_counter_of_others_stays)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 4");
     assert_stays(f, "4 4");
     script_redis(f, "DEL n");
@@ -117,13 +109,5 @@ static void a_plain_counter_of_others_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(a_plain_semaphore_that_is_set_stays),
-        PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten),
-        PLAIN_TEST(permits_of_a_forgotten_counter_do_not_come_back),
-        PLAIN_TEST(a_plain_counter_of_others_stays),
-    };
-
-    return cmocka_run_group_tests_name("forget", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

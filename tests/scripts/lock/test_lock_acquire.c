@@ -9,17 +9,14 @@
 
 /* ---- a free name ---- */
 
-static void a_free_name_is_taken_with_its_whole_lease(void **state)
+SCRIPT_TEST(a_free_name_is_taken_with_its_whole_lease)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_lock_acquire(f, "a:1"), "1 * 30000 63");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
-static void the_record_says_who_and_since_when(void **state)
+SCRIPT_TEST(the_record_says_who_and_since_when)
 {
-    script_fixture *f = *state;
     lk__record_text record;
     long long before = script_now_ms(f);
 
@@ -34,10 +31,8 @@ static void the_record_says_who_and_since_when(void **state)
     assert_memory_equal(record.reason.bytes, "because", 8);
 }
 
-static void
-sent_again_it_answers_the_same_hold_and_changes_nothing(void **state)
+SCRIPT_TEST(sent_again_it_answers_the_same_hold_and_changes_nothing)
 {
-    script_fixture *f = *state;
     long long fence;
 
     lua_lock_acquire(f, "a:1");
@@ -49,9 +44,8 @@ sent_again_it_answers_the_same_hold_and_changes_nothing(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
-static void fences_grow_with_the_spare_ones_between(void **state)
+SCRIPT_TEST(fences_grow_with_the_spare_ones_between)
 {
-    script_fixture *f = *state;
     long long fence;
 
     lua_lock_shift(f, 1000000);
@@ -63,28 +57,22 @@ static void fences_grow_with_the_spare_ones_between(void **state)
     assert_true(script_item(f, 1) > fence + 63);
 }
 
-static void a_fence_set_to_the_end_is_an_error_and_takes_nothing(void **state)
+SCRIPT_TEST(a_fence_set_to_the_end_is_an_error_and_takes_nothing)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_TOKEN " 9007199254740991");
     assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void another_familys_record_counts_with_its_fences_only(void **state)
+SCRIPT_TEST(another_familys_record_counts_with_its_fences_only)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_RECORD " %s",
                  "2w 9000000000000000 7 99 v - - 1 x:1 - w 1 1 - - r");
     assert_like(lua_lock_acquire(f, "a:1"), "1 9000000000000008 30000 0");
 }
 
-static void what_is_no_record_is_refused(void **state)
+SCRIPT_TEST(what_is_no_record_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_RECORD " hello");
     assert_like(lua_lock_acquire(f, "a:1"), "!LKLAYOUT*");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -92,9 +80,8 @@ static void what_is_no_record_is_refused(void **state)
 
 /* ---- a held name ---- */
 
-static void behind_a_holder_it_queues_once(void **state)
+SCRIPT_TEST(behind_a_holder_it_queues_once)
 {
-    script_fixture *f = *state;
     long long ticket;
 
     lua_lock_acquire(f, "a:1");
@@ -105,9 +92,8 @@ static void behind_a_holder_it_queues_once(void **state)
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
-static void tickets_are_in_order_though_the_clock_was_set_back(void **state)
+SCRIPT_TEST(tickets_are_in_order_though_the_clock_was_set_back)
 {
-    script_fixture *f = *state;
     long long first;
 
     lua_lock_acquire(f, "a:1");
@@ -120,39 +106,31 @@ static void tickets_are_in_order_though_the_clock_was_set_back(void **state)
     assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " c"), "-*");
 }
 
-static void a_try_does_not_queue(void **state)
+SCRIPT_TEST(a_try_does_not_queue)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_acquire_with(f, "b:1", 'l', 't', 30000), "3 *");
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
-static void one_that_spins_leaves_word(void **state)
+SCRIPT_TEST(one_that_spins_leaves_word)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_acquire_with(f, "b:1", 'l', 's', 30000), "3 *");
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_SPIN), "1");
 }
 
 /* Nobody hands over to it, so its client looks. */
-static void the_first_behind_redisson_is_told(void **state)
+SCRIPT_TEST(the_first_behind_redisson_is_told)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 30000");
     assert_like(lua_lock_acquire(f, "a:1"), "2 * * 1");
     assert_like(lua_lock_acquire(f, "b:1"), "2 * * 0");
 }
 
-static void a_fair_one_does_not_pass_who_waits(void **state)
+SCRIPT_TEST(a_fair_one_does_not_pass_who_waits)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000);
@@ -162,10 +140,8 @@ static void a_fair_one_does_not_pass_who_waits(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void nor_does_another_pass_a_fair_one(void **state)
+SCRIPT_TEST(nor_does_another_pass_a_fair_one)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000);
@@ -173,21 +149,16 @@ static void nor_does_another_pass_a_fair_one(void **state)
     assert_like(lua_lock_acquire_with(f, "c:1", 'l', 't', 30000), "3 -1");
 }
 
-static void a_fair_one_passes_the_dead(void **state)
+SCRIPT_TEST(a_fair_one_passes_the_dead)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000);
     script_redis(f, "DEL n");
     assert_like(lua_lock_acquire_with(f, "c:1", 'f', 't', 30000), "1 *");
 }
 
-static void
-a_waiter_that_finds_the_name_free_takes_it_and_waits_no_more(void **state)
+SCRIPT_TEST(a_waiter_that_finds_the_name_free_takes_it_and_waits_no_more)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     script_redis(f, "DEL n");
@@ -197,19 +168,15 @@ a_waiter_that_finds_the_name_free_takes_it_and_waits_no_more(void **state)
 
 /* ---- refusals ---- */
 
-static void a_void_claim_is_refused(void **state)
+SCRIPT_TEST(a_void_claim_is_refused)
 {
-    script_fixture *f = *state;
-
     lua_lock_leave(f, "a:1", true);
     assert_like(lua_lock_acquire(f, "a:1"), "!LKVOID*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void what_is_no_lock_is_refused(void **state)
+SCRIPT_TEST(what_is_no_lock_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 1");
     assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
     script_redis(f, "DEL n");
@@ -220,10 +187,8 @@ static void what_is_no_lock_is_refused(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
-static void a_full_server_refuses_before_anything_is_written(void **state)
+SCRIPT_TEST(a_full_server_refuses_before_anything_is_written)
 {
-    script_fixture *f = *state;
-
     script_fill_memory(f, true);
     assert_like(lua_lock_acquire(f, "a:1"), "!*OOM*");
     script_fill_memory(f, false);
@@ -235,10 +200,8 @@ static void a_full_server_refuses_before_anything_is_written(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
-static void what_may_not_be_finished_is_taken_back(void **state)
+SCRIPT_TEST(what_may_not_be_finished_is_taken_back)
 {
-    script_fixture *f = *state;
-
     script_deny(f, "pexpire");
     assert_like(lua_lock_acquire(f, "a:1"), "!*");
     assert_like(script_redis(f, "DBSIZE"), "0");
@@ -255,30 +218,5 @@ static void what_may_not_be_finished_is_taken_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_free_name_is_taken_with_its_whole_lease),
-        SCRIPT_TEST(the_record_says_who_and_since_when),
-        SCRIPT_TEST(sent_again_it_answers_the_same_hold_and_changes_nothing),
-        SCRIPT_TEST(fences_grow_with_the_spare_ones_between),
-        SCRIPT_TEST(a_fence_set_to_the_end_is_an_error_and_takes_nothing),
-        SCRIPT_TEST(another_familys_record_counts_with_its_fences_only),
-        SCRIPT_TEST(what_is_no_record_is_refused),
-        SCRIPT_TEST(behind_a_holder_it_queues_once),
-        SCRIPT_TEST(tickets_are_in_order_though_the_clock_was_set_back),
-        SCRIPT_TEST(a_try_does_not_queue),
-        SCRIPT_TEST(one_that_spins_leaves_word),
-        SCRIPT_TEST(the_first_behind_redisson_is_told),
-        SCRIPT_TEST(a_fair_one_does_not_pass_who_waits),
-        SCRIPT_TEST(nor_does_another_pass_a_fair_one),
-        SCRIPT_TEST(a_fair_one_passes_the_dead),
-        SCRIPT_TEST(
-            a_waiter_that_finds_the_name_free_takes_it_and_waits_no_more),
-        SCRIPT_TEST(a_void_claim_is_refused),
-        SCRIPT_TEST(what_is_no_lock_is_refused),
-        SCRIPT_TEST(a_full_server_refuses_before_anything_is_written),
-        SCRIPT_TEST(what_may_not_be_finished_is_taken_back),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

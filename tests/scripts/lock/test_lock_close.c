@@ -20,10 +20,8 @@ static void two_wait(script_fixture *f)
 
 /* ---- nobody waits ---- */
 
-static void a_release_frees_the_name_and_tells_redisson(void **state)
+SCRIPT_TEST(a_release_frees_the_name_and_tells_redisson)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_listen(f, LUA_LOCK_CHANNEL);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -31,9 +29,8 @@ static void a_release_frees_the_name_and_tells_redisson(void **state)
     assert_string_equal(script_heard(f), LUA_LOCK_CHANNEL " 0\n");
 }
 
-static void sent_again_it_says_that_nobody_holds(void **state)
+SCRIPT_TEST(sent_again_it_says_that_nobody_holds)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_lock_acquire(f, "a:1");
@@ -42,30 +39,23 @@ static void sent_again_it_says_that_nobody_holds(void **state)
     assert_like(lua_lock_release(f, "a:1", fence), "2 0");
 }
 
-static void under_another_fence_nothing_changes(void **state)
+SCRIPT_TEST(under_another_fence_nothing_changes)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(lua_lock_release(f, "a:1", 12345), "2 3");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
     assert_string_equal(script_heard(f), "");
 }
 
-static void what_another_holds_stays(void **state)
+SCRIPT_TEST(what_another_holds_stays)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(lua_lock_release(f, "x:1", 0), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
-static void
-the_record_of_a_claim_that_is_not_in_the_hash_counts_for_nothing(void **state)
+SCRIPT_TEST(the_record_of_a_claim_that_is_not_in_the_hash_counts_for_nothing)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 1");
@@ -73,10 +63,8 @@ the_record_of_a_claim_that_is_not_in_the_hash_counts_for_nothing(void **state)
     assert_like(script_redis(f, "HGETALL n"), "java:7 1");
 }
 
-static void nor_does_it_where_somebody_waits(void **state)
+SCRIPT_TEST(nor_does_it_where_somebody_waits)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 1");
@@ -86,10 +74,8 @@ static void nor_does_it_where_somebody_waits(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void alone_it_ends_the_hold_and_hands_nothing_over(void **state)
+SCRIPT_TEST(alone_it_ends_the_hold_and_hands_nothing_over)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     assert_like(lua_lock_release_alone(f, "a:1"), "1 2 0 0");
@@ -100,9 +86,8 @@ static void alone_it_ends_the_hold_and_hands_nothing_over(void **state)
 
 /* ---- a hand-over ---- */
 
-static void the_next_is_the_owner_for_the_claim_lease(void **state)
+SCRIPT_TEST(the_next_is_the_owner_for_the_claim_lease)
 {
-    script_fixture *f = *state;
     long long left;
 
     two_wait(f);
@@ -113,9 +98,8 @@ static void the_next_is_the_owner_for_the_claim_lease(void **state)
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
-static void the_grant_repeats_nonce_ticket_and_fence(void **state)
+SCRIPT_TEST(the_grant_repeats_nonce_ticket_and_fence)
 {
-    script_fixture *f = *state;
     long long ticket;
     char expected[200];
 
@@ -132,9 +116,8 @@ static void the_grant_repeats_nonce_ticket_and_fence(void **state)
     assert_string_equal(script_heard(f), expected);
 }
 
-static void fences_grow_over_a_hand_over(void **state)
+SCRIPT_TEST(fences_grow_over_a_hand_over)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     two_wait(f);
@@ -143,10 +126,8 @@ static void fences_grow_over_a_hand_over(void **state)
     assert_true(lua_lock_fence(f) > fence + 63);
 }
 
-static void one_whose_inbox_nobody_hears_is_parked(void **state)
+SCRIPT_TEST(one_whose_inbox_nobody_hears_is_parked)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "c", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -159,10 +140,8 @@ static void one_whose_inbox_nobody_hears_is_parked(void **state)
 }
 
 /* Marks live for three seconds; b says nothing for ten, c does. */
-static void one_that_was_not_heard_of_is_parked(void **state)
+SCRIPT_TEST(one_that_was_not_heard_of_is_parked)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_shift(f, 10000);
@@ -174,10 +153,8 @@ static void one_that_was_not_heard_of_is_parked(void **state)
 }
 
 /* Nobody could be heard: the clock was set. It spares them once. */
-static void after_a_jump_of_the_clock_who_waits_is_spared_once(void **state)
+SCRIPT_TEST(after_a_jump_of_the_clock_who_waits_is_spared_once)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_touch(f, "c:1", NULL);
@@ -190,10 +167,8 @@ static void after_a_jump_of_the_clock_who_waits_is_spared_once(void **state)
 }
 
 /* The mark of the first to speak does not hide that all were late. */
-static void nor_does_a_touch_after_a_jump_make_the_others_dead(void **state)
+SCRIPT_TEST(nor_does_a_touch_after_a_jump_make_the_others_dead)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_touch(f, "c:1", NULL);
@@ -203,9 +178,8 @@ static void nor_does_a_touch_after_a_jump_make_the_others_dead(void **state)
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
-static void more_than_one_call_looks_at_is_said(void **state)
+SCRIPT_TEST(more_than_one_call_looks_at_is_said)
 {
-    script_fixture *f = *state;
     char claim[24];
 
     lua_lock_acquire(f, "a:1");
@@ -220,10 +194,8 @@ static void more_than_one_call_looks_at_is_said(void **state)
 
 /* ---- leaving and forcing ---- */
 
-static void a_waiter_leaves_and_the_others_go_on(void **state)
+SCRIPT_TEST(a_waiter_leaves_and_the_others_go_on)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
@@ -232,20 +204,16 @@ static void a_waiter_leaves_and_the_others_go_on(void **state)
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
-static void one_that_was_granted_meanwhile_hands_on(void **state)
+SCRIPT_TEST(one_that_was_granted_meanwhile_hands_on)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_release(f, "a:1", 0);
     assert_like(lua_lock_leave(f, "b:1", false), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
-static void a_void_claim_stays_known_for_eleven_minutes(void **state)
+SCRIPT_TEST(a_void_claim_stays_known_for_eleven_minutes)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(lua_lock_leave(f, "b:1", true), "1 1 0 0");
     lua_lock_release(f, "a:1", 0);
@@ -256,9 +224,8 @@ static void a_void_claim_stays_known_for_eleven_minutes(void **state)
     assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID*");
 }
 
-static void a_force_ends_the_hold_tells_its_owner_and_hands_on(void **state)
+SCRIPT_TEST(a_force_ends_the_hold_tells_its_owner_and_hands_on)
 {
-    script_fixture *f = *state;
     char expected[200];
 
     lua_lock_hear(f, "a", NULL);
@@ -271,10 +238,8 @@ static void a_force_ends_the_hold_tells_its_owner_and_hands_on(void **state)
     assert_non_null(strstr(script_heard(f), expected));
 }
 
-static void a_force_of_another_claim_changes_nothing(void **state)
+SCRIPT_TEST(a_force_of_another_claim_changes_nothing)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_force(f, "x:1"), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
@@ -282,10 +247,8 @@ static void a_force_of_another_claim_changes_nothing(void **state)
 
 /* ---- turns ---- */
 
-static void while_redisson_listens_the_sides_take_turns(void **state)
+SCRIPT_TEST(while_redisson_listens_the_sides_take_turns)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -300,10 +263,8 @@ static void while_redisson_listens_the_sides_take_turns(void **state)
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
-static void a_turn_that_began_in_the_future_is_over(void **state)
+SCRIPT_TEST(a_turn_that_began_in_the_future_is_over)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     lua_lock_shift(f, 3600000);
@@ -315,11 +276,8 @@ static void a_turn_that_began_in_the_future_is_over(void **state)
 }
 
 /* One that spins leaves no trace while ours hand the name on. */
-static void
-after_a_second_of_hand_overs_the_name_is_left_free_once(void **state)
+SCRIPT_TEST(after_a_second_of_hand_overs_the_name_is_left_free_once)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
@@ -332,10 +290,8 @@ after_a_second_of_hand_overs_the_name_is_left_free_once(void **state)
 
 /* ---- refusals ---- */
 
-static void a_full_server_lets_a_hand_over_through(void **state)
+SCRIPT_TEST(a_full_server_lets_a_hand_over_through)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_fill_memory(f, true);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -345,11 +301,9 @@ static void a_full_server_lets_a_hand_over_through(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void
-what_may_not_be_finished_leaves_a_free_name_and_a_queue(void **state)
+SCRIPT_TEST(what_may_not_be_finished_leaves_a_free_name_and_a_queue)
 {
     const char *const denied[] = {"hset", "pexpire", "set"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(denied) / sizeof(*denied); i++) {
         script_deny(f, NULL);
@@ -368,10 +322,8 @@ what_may_not_be_finished_leaves_a_free_name_and_a_queue(void **state)
     script_deny(f, NULL);
 }
 
-static void if_it_is_not_told_who_listens_nobody_is_granted(void **state)
+SCRIPT_TEST(if_it_is_not_told_who_listens_nobody_is_granted)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_deny(f, "pubsub");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
@@ -380,10 +332,8 @@ static void if_it_is_not_told_who_listens_nobody_is_granted(void **state)
     script_deny(f, NULL);
 }
 
-static void a_grant_that_may_not_be_told_stands(void **state)
+SCRIPT_TEST(a_grant_that_may_not_be_told_stands)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_deny(f, "publish");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
@@ -393,9 +343,8 @@ static void a_grant_that_may_not_be_told_stands(void **state)
 }
 
 /* So that a slot that is half moved is never left without an owner. */
-static void the_new_owner_is_written_before_the_old_one_goes(void **state)
+SCRIPT_TEST(the_new_owner_is_written_before_the_old_one_goes)
 {
-    script_fixture *f = *state;
     const char *seen;
 
     two_wait(f);
@@ -414,38 +363,5 @@ static void the_new_owner_is_written_before_the_old_one_goes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_release_frees_the_name_and_tells_redisson),
-        SCRIPT_TEST(sent_again_it_says_that_nobody_holds),
-        SCRIPT_TEST(under_another_fence_nothing_changes),
-        SCRIPT_TEST(what_another_holds_stays),
-        SCRIPT_TEST(
-            the_record_of_a_claim_that_is_not_in_the_hash_counts_for_nothing),
-        SCRIPT_TEST(nor_does_it_where_somebody_waits),
-        SCRIPT_TEST(alone_it_ends_the_hold_and_hands_nothing_over),
-        SCRIPT_TEST(the_next_is_the_owner_for_the_claim_lease),
-        SCRIPT_TEST(the_grant_repeats_nonce_ticket_and_fence),
-        SCRIPT_TEST(fences_grow_over_a_hand_over),
-        SCRIPT_TEST(one_whose_inbox_nobody_hears_is_parked),
-        SCRIPT_TEST(one_that_was_not_heard_of_is_parked),
-        SCRIPT_TEST(after_a_jump_of_the_clock_who_waits_is_spared_once),
-        SCRIPT_TEST(nor_does_a_touch_after_a_jump_make_the_others_dead),
-        SCRIPT_TEST(more_than_one_call_looks_at_is_said),
-        SCRIPT_TEST(a_waiter_leaves_and_the_others_go_on),
-        SCRIPT_TEST(one_that_was_granted_meanwhile_hands_on),
-        SCRIPT_TEST(a_void_claim_stays_known_for_eleven_minutes),
-        SCRIPT_TEST(a_force_ends_the_hold_tells_its_owner_and_hands_on),
-        SCRIPT_TEST(a_force_of_another_claim_changes_nothing),
-        SCRIPT_TEST(while_redisson_listens_the_sides_take_turns),
-        SCRIPT_TEST(a_turn_that_began_in_the_future_is_over),
-        SCRIPT_TEST(after_a_second_of_hand_overs_the_name_is_left_free_once),
-        SCRIPT_TEST(a_full_server_lets_a_hand_over_through),
-        SCRIPT_TEST(what_may_not_be_finished_leaves_a_free_name_and_a_queue),
-        SCRIPT_TEST(if_it_is_not_told_who_listens_nobody_is_granted),
-        SCRIPT_TEST(a_grant_that_may_not_be_told_stands),
-        SCRIPT_TEST(the_new_owner_is_written_before_the_old_one_goes),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

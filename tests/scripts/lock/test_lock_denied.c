@@ -394,9 +394,9 @@ static void check_taken(const trial *t)
         fail_trial(t, kind == 2 ? "it does not wait" : "it waits");
 }
 
-static void what_is_not_answered_is_not_taken(void **state)
+SCRIPT_TEST(what_is_not_answered_is_not_taken)
 {
-    TRY_ALL(*state, takes, check_taken);
+    TRY_ALL(f, takes, check_taken);
 }
 
 static void check_ended(const trial *t)
@@ -407,9 +407,9 @@ static void check_ended(const trial *t)
         fail_trial(t, "it holds");
 }
 
-static void what_is_closed_is_not_held(void **state)
+SCRIPT_TEST(what_is_closed_is_not_held)
 {
-    TRY_ALL(*state, ends, check_ended);
+    TRY_ALL(f, ends, check_ended);
 }
 
 /* A name that lies free is the first's, or it is told why not. */
@@ -423,9 +423,9 @@ static void check_touched(const trial *t)
         fail_trial(t, "it waits for a free name");
 }
 
-static void a_touch_costs_nobody_the_place(void **state)
+SCRIPT_TEST(a_touch_costs_nobody_the_place)
 {
-    TRY_ALL(*state, touches, check_touched);
+    TRY_ALL(f, touches, check_touched);
 }
 
 /* The owner is one of two: the old one, or who imported it. */
@@ -440,20 +440,12 @@ static void check_owner(const trial *t)
         fail_trial(t, "none or two of them hold");
 }
 
-static void what_keeps_and_changes_leaves_one_owner(void **state)
+SCRIPT_TEST(what_keeps_and_changes_leaves_one_owner)
 {
-    TRY_ALL(*state, changes, check_owner);
+    TRY_ALL(f, changes, check_owner);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(what_is_not_answered_is_not_taken),
-        SCRIPT_TEST(what_is_closed_is_not_held),
-        SCRIPT_TEST(a_touch_costs_nobody_the_place),
-        SCRIPT_TEST(what_keeps_and_changes_leaves_one_owner),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

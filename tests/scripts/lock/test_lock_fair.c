@@ -50,10 +50,8 @@ static const char *holder(script_fixture *f)
 /* ---- nobody is passed by ---- */
 
 /* Both kinds of lock are one lock with one queue. */
-static void fair_and_other_claims_stand_in_one_queue(void **state)
+SCRIPT_TEST(fair_and_other_claims_stand_in_one_queue)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", "c", "d", NULL);
     lua_lock_acquire(f, "a:1");
     fair_acquire(f, "b:1");
@@ -68,10 +66,8 @@ static void fair_and_other_claims_stand_in_one_queue(void **state)
 }
 
 /* Whoever hands over next gives it to the first. */
-static void a_newcomer_queues_and_the_first_is_given_a_free_lock(void **state)
+SCRIPT_TEST(a_newcomer_queues_and_the_first_is_given_a_free_lock)
 {
-    script_fixture *f = *state;
-
     two_wait_for_a_free_lock(f);
     assert_like(fair_acquire(f, "d:1"), "2 0 * 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -79,10 +75,8 @@ static void a_newcomer_queues_and_the_first_is_given_a_free_lock(void **state)
     assert_like(holder(f), "b:1");
 }
 
-static void nor_is_one_behind_a_dead_one_passed(void **state)
+SCRIPT_TEST(nor_is_one_behind_a_dead_one_passed)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "c", NULL);
     fair_acquire(f, "a:1");
     fair_acquire(f, "b:1");
@@ -96,9 +90,8 @@ static void nor_is_one_behind_a_dead_one_passed(void **state)
 }
 
 /* An unclear answer of a connection that broke: the same claim asks again. */
-static void the_first_that_asks_again_takes_a_free_lock(void **state)
+SCRIPT_TEST(the_first_that_asks_again_takes_a_free_lock)
 {
-    script_fixture *f = *state;
     lk__record_text record;
 
     two_wait_for_a_free_lock(f);
@@ -108,9 +101,8 @@ static void the_first_that_asks_again_takes_a_free_lock(void **state)
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
-static void another_that_asks_again_keeps_its_ticket(void **state)
+SCRIPT_TEST(another_that_asks_again_keeps_its_ticket)
 {
-    script_fixture *f = *state;
     long long ticket;
 
     lua_lock_hear(f, "b", "c", NULL);
@@ -124,9 +116,8 @@ static void another_that_asks_again_keeps_its_ticket(void **state)
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
 }
 
-static void a_holder_that_asks_again_is_told_its_fence(void **state)
+SCRIPT_TEST(a_holder_that_asks_again_is_told_its_fence)
 {
-    script_fixture *f = *state;
     long long fence;
 
     fair_acquire(f, "a:1");
@@ -138,10 +129,8 @@ static void a_holder_that_asks_again_is_told_its_fence(void **state)
 }
 
 /* Nobody knows whether the first is alive. */
-static void without_the_right_to_ask_who_lives_nobody_overtakes(void **state)
+SCRIPT_TEST(without_the_right_to_ask_who_lives_nobody_overtakes)
 {
-    script_fixture *f = *state;
-
     two_wait_for_a_free_lock(f);
     script_deny(f, "pubsub");
     assert_like(fair_try(f, "e:1"), "3 -1");
@@ -153,10 +142,8 @@ static void without_the_right_to_ask_who_lives_nobody_overtakes(void **state)
 
 /* ---- the dead are passed by ---- */
 
-static void one_that_was_not_heard_of_for_three_seconds_is_passed(void **state)
+SCRIPT_TEST(one_that_was_not_heard_of_for_three_seconds_is_passed)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     fair_acquire(f, "a:1");
     fair_acquire(f, "b:1");
@@ -168,10 +155,8 @@ static void one_that_was_not_heard_of_for_three_seconds_is_passed(void **state)
 }
 
 /* One call looks at 64; a touch goes on. */
-static void behind_too_many_dead_ones_it_waits(void **state)
+SCRIPT_TEST(behind_too_many_dead_ones_it_waits)
 {
-    script_fixture *f = *state;
-
     dead_ones_wait_for_a_free_lock(f, LOOKS);
     assert_like(fair_try(f, "d:1"), "3 -1");
     assert_like(fair_acquire(f, "d:1"), "2 0 * 0");
@@ -179,10 +164,8 @@ static void behind_too_many_dead_ones_it_waits(void **state)
     assert_like(fair_acquire(f, "d:1"), "1 * 30000 *");
 }
 
-static void behind_fewer_it_takes_the_lock(void **state)
+SCRIPT_TEST(behind_fewer_it_takes_the_lock)
 {
-    script_fixture *f = *state;
-
     dead_ones_wait_for_a_free_lock(f, LOOKS - 1);
     assert_like(fair_try(f, "d:1"), "1 * 30000 *");
 }
@@ -200,28 +183,22 @@ static void b_was_heard_of(script_fixture *f)
     script_redis(f, "DEL n");
 }
 
-static void nobody_is_passed_when_the_clock_was_set_forward(void **state)
+SCRIPT_TEST(nobody_is_passed_when_the_clock_was_set_forward)
 {
-    script_fixture *f = *state;
-
     b_was_heard_of(f);
     lua_lock_shift(f, HOUR_MS);
     assert_like(fair_try(f, "d:1"), "3 -1");
 }
 
-static void nobody_is_passed_when_the_clock_was_set_back(void **state)
+SCRIPT_TEST(nobody_is_passed_when_the_clock_was_set_back)
 {
-    script_fixture *f = *state;
-
     b_was_heard_of(f);
     lua_lock_shift(f, -HOUR_MS);
     assert_like(fair_try(f, "d:1"), "3 -1");
 }
 
-static void one_that_does_not_listen_is_not_spared(void **state)
+SCRIPT_TEST(one_that_does_not_listen_is_not_spared)
 {
-    script_fixture *f = *state;
-
     b_was_heard_of(f);
     lua_lock_shift(f, HOUR_MS);
     script_deafen(f, "latchkey:in::b");
@@ -231,20 +208,16 @@ static void one_that_does_not_listen_is_not_spared(void **state)
 
 /* ---- beside others ---- */
 
-static void the_first_contends_with_a_foreign_holder(void **state)
+SCRIPT_TEST(the_first_contends_with_a_foreign_holder)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 20000");
     assert_like(fair_acquire(f, "a:1"), "2 * * 1");
     assert_like(fair_acquire(f, "b:1"), "2 * * 0");
 }
 
-static void a_claim_that_was_given_up_is_refused(void **state)
+SCRIPT_TEST(a_claim_that_was_given_up_is_refused)
 {
-    script_fixture *f = *state;
-
     two_wait_for_a_free_lock(f);
     lua_lock_leave(f, "d:1", true);
     script_redis(f, "DEL n");
@@ -252,10 +225,8 @@ static void a_claim_that_was_given_up_is_refused(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_full_server_refuses_a_newcomer_before_anything(void **state)
+SCRIPT_TEST(a_full_server_refuses_a_newcomer_before_anything)
 {
-    script_fixture *f = *state;
-
     dead_ones_wait_for_a_free_lock(f, 2);
     script_fill_memory(f, true);
     assert_like(fair_try(f, "d:1"), "!*OOM*");
@@ -268,25 +239,5 @@ static void a_full_server_refuses_a_newcomer_before_anything(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(fair_and_other_claims_stand_in_one_queue),
-        SCRIPT_TEST(a_newcomer_queues_and_the_first_is_given_a_free_lock),
-        SCRIPT_TEST(nor_is_one_behind_a_dead_one_passed),
-        SCRIPT_TEST(the_first_that_asks_again_takes_a_free_lock),
-        SCRIPT_TEST(another_that_asks_again_keeps_its_ticket),
-        SCRIPT_TEST(a_holder_that_asks_again_is_told_its_fence),
-        SCRIPT_TEST(without_the_right_to_ask_who_lives_nobody_overtakes),
-        SCRIPT_TEST(one_that_was_not_heard_of_for_three_seconds_is_passed),
-        SCRIPT_TEST(behind_too_many_dead_ones_it_waits),
-        SCRIPT_TEST(behind_fewer_it_takes_the_lock),
-        SCRIPT_TEST(nobody_is_passed_when_the_clock_was_set_forward),
-        SCRIPT_TEST(nobody_is_passed_when_the_clock_was_set_back),
-        SCRIPT_TEST(one_that_does_not_listen_is_not_spared),
-        SCRIPT_TEST(the_first_contends_with_a_foreign_holder),
-        SCRIPT_TEST(a_claim_that_was_given_up_is_refused),
-        SCRIPT_TEST(a_full_server_refuses_a_newcomer_before_anything),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -52,9 +52,8 @@ static void reserve(script_fixture *f, const char *claim)
 
 /* ---- the range of a grant ---- */
 
-static void a_fence_is_not_behind_the_clock(void **state)
+SCRIPT_TEST(a_fence_is_not_behind_the_clock)
 {
-    script_fixture *f = *state;
     long long before = script_now_ms(f) * 1000;
 
     lua_lock_acquire(f, "a:1");
@@ -62,19 +61,16 @@ static void a_fence_is_not_behind_the_clock(void **state)
 }
 
 /* What is ahead of the clock already is not driven further: one fence each. */
-static void fences_grow_even_when_the_clock_goes_back(void **state)
+SCRIPT_TEST(fences_grow_even_when_the_clock_goes_back)
 {
-    script_fixture *f = *state;
-
     note_fence(f, FAR, "0");
     assert_like(lua_lock_acquire(f, "a:1"), "1 8000000000000001 30000 0");
     lua_lock_release(f, "a:1", 0);
     assert_like(lua_lock_acquire(f, "b:1"), "1 8000000000000002 30000 0");
 }
 
-static void a_holder_that_asks_again_is_told_its_range(void **state)
+SCRIPT_TEST(a_holder_that_asks_again_is_told_its_range)
 {
-    script_fixture *f = *state;
     long long fence;
 
     lua_lock_acquire(f, "a:1");
@@ -86,9 +82,8 @@ static void a_holder_that_asks_again_is_told_its_range(void **state)
 
 /* ---- ranges do not overlap ---- */
 
-static void ranges_do_not_overlap_when_the_lock_is_handed_over(void **state)
+SCRIPT_TEST(ranges_do_not_overlap_when_the_lock_is_handed_over)
 {
-    script_fixture *f = *state;
     long long spent = 0;
 
     lua_lock_hear(f, "b", "c", NULL);
@@ -105,9 +100,8 @@ static void ranges_do_not_overlap_when_the_lock_is_handed_over(void **state)
     assert_beyond(f, &spent);
 }
 
-static void ranges_do_not_overlap_when_a_lease_runs_out(void **state)
+SCRIPT_TEST(ranges_do_not_overlap_when_a_lease_runs_out)
 {
-    script_fixture *f = *state;
     long long spent = 0;
 
     lua_lock_acquire(f, "a:1");
@@ -122,9 +116,8 @@ static void ranges_do_not_overlap_when_a_lease_runs_out(void **state)
     assert_beyond(f, &spent);
 }
 
-static void ranges_do_not_overlap_when_a_hold_is_imported(void **state)
+SCRIPT_TEST(ranges_do_not_overlap_when_a_hold_is_imported)
 {
-    script_fixture *f = *state;
     long long spent = 0;
 
     lua_lock_acquire(f, "a:1");
@@ -135,9 +128,8 @@ static void ranges_do_not_overlap_when_a_hold_is_imported(void **state)
 }
 
 /* With its counter nothing is lost at all. */
-static void ranges_do_not_overlap_when_redissons_token_is_left(void **state)
+SCRIPT_TEST(ranges_do_not_overlap_when_redissons_token_is_left)
 {
-    script_fixture *f = *state;
     long long spent = 0;
 
     f->interop = "1";
@@ -149,9 +141,8 @@ static void ranges_do_not_overlap_when_redissons_token_is_left(void **state)
     assert_beyond(f, &spent);
 }
 
-static void ranges_do_not_overlap_with_redissons_fences(void **state)
+SCRIPT_TEST(ranges_do_not_overlap_with_redissons_fences)
 {
-    script_fixture *f = *state;
     long long theirs;
 
     f->interop = "1";
@@ -167,19 +158,15 @@ static void ranges_do_not_overlap_with_redissons_fences(void **state)
 /* ---- Redisson's token ---- */
 
 /* One immortal key for every name ever locked would be a leak. */
-static void no_token_is_made_where_there_is_none(void **state)
+SCRIPT_TEST(no_token_is_made_where_there_is_none)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     reserve(f, "a:1");
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_TOKEN), "0");
 }
 
-static void a_token_that_exists_is_set_to_the_top(void **state)
+SCRIPT_TEST(a_token_that_exists_is_set_to_the_top)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_TOKEN " 5 PX 90000");
     lua_lock_acquire(f, "a:1");
     assert_int_equal(token(f), top(f));
@@ -188,10 +175,8 @@ static void a_token_that_exists_is_set_to_the_top(void **state)
     assert_true(strtoll(script_redis(f, "PTTL " LUA_LOCK_TOKEN), NULL, 10) > 0);
 }
 
-static void a_token_is_made_for_redisson(void **state)
+SCRIPT_TEST(a_token_is_made_for_redisson)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     lua_lock_acquire(f, "a:1");
     assert_int_equal(token(f), top(f));
@@ -202,9 +187,8 @@ static void a_token_is_made_for_redisson(void **state)
 
 /* ---- reserving more ---- */
 
-static void to_reserve_none_changes_nothing(void **state)
+SCRIPT_TEST(to_reserve_none_changes_nothing)
 {
-    script_fixture *f = *state;
     char before[400];
 
     f->interop = "1";
@@ -217,9 +201,8 @@ static void to_reserve_none_changes_nothing(void **state)
     assert_int_equal(token(f), 5);
 }
 
-static void fences_are_reserved_to_the_holder_alone(void **state)
+SCRIPT_TEST(fences_are_reserved_to_the_holder_alone)
 {
-    script_fixture *f = *state;
     long long before;
 
     lua_lock_acquire(f, "a:1");
@@ -232,9 +215,8 @@ static void fences_are_reserved_to_the_holder_alone(void **state)
 }
 
 /* Another's range may be on record: only its own fence is sure. */
-static void nothing_is_reserved_to_a_hold_of_another_record(void **state)
+SCRIPT_TEST(nothing_is_reserved_to_a_hold_of_another_record)
 {
-    script_fixture *f = *state;
     long long before;
 
     lua_lock_acquire(f, "b:1");
@@ -247,9 +229,8 @@ static void nothing_is_reserved_to_a_hold_of_another_record(void **state)
 }
 
 /* The clock went back: what was promised is not taken back. */
-static void a_range_is_never_made_smaller(void **state)
+SCRIPT_TEST(a_range_is_never_made_smaller)
 {
-    script_fixture *f = *state;
     long long before;
 
     lua_lock_shift(f, 3600000);
@@ -260,9 +241,8 @@ static void a_range_is_never_made_smaller(void **state)
     assert_int_equal(top(f), before);
 }
 
-static void what_the_server_denies_is_not_reserved(void **state)
+SCRIPT_TEST(what_the_server_denies_is_not_reserved)
 {
-    script_fixture *f = *state;
     long long before;
 
     f->interop = "1";
@@ -276,9 +256,8 @@ static void what_the_server_denies_is_not_reserved(void **state)
 }
 
 /* What Redisson does not know of it would count again. */
-static void nor_is_what_redissons_count_may_not_follow(void **state)
+SCRIPT_TEST(nor_is_what_redissons_count_may_not_follow)
 {
-    script_fixture *f = *state;
     long long before;
 
     f->interop = "1";
@@ -296,10 +275,8 @@ static void nor_is_what_redissons_count_may_not_follow(void **state)
 
 /* ---- the last numbers ---- */
 
-static void there_is_no_fence_beyond_redissons_last(void **state)
+SCRIPT_TEST(there_is_no_fence_beyond_redissons_last)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_TOKEN " 9007199254740992");
     for (int i = 0; i < 3; i++)
         assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
@@ -308,10 +285,8 @@ static void there_is_no_fence_beyond_redissons_last(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void the_last_fence_is_given_once(void **state)
+SCRIPT_TEST(the_last_fence_is_given_once)
 {
-    script_fixture *f = *state;
-
     note_fence(f, LAST_BUT_ONE, "0");
     assert_like(lua_lock_acquire(f, "a:1"), "1 " LAST " 30000 0");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -322,10 +297,8 @@ static void the_last_fence_is_given_once(void **state)
 }
 
 /* The hold ends; a waiter is told so when it looks. */
-static void a_hand_over_ends_there_as_well(void **state)
+SCRIPT_TEST(a_hand_over_ends_there_as_well)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     note_fence(f, LAST_BUT_ONE, "0");
     lua_lock_acquire(f, "a:1");
@@ -345,10 +318,8 @@ static void come_near(script_fixture *f, const char *last)
     note_fence(f, last, "0");
 }
 
-static void nothing_is_reserved_beyond_the_last(void **state)
+SCRIPT_TEST(nothing_is_reserved_beyond_the_last)
 {
-    script_fixture *f = *state;
-
     come_near(f, "9007199254740980");
     assert_like(lua_lock_acquire(f, "a:1"), "1 9007199254740981 30000 10");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50), "1 * 0 10");
@@ -356,19 +327,15 @@ static void nothing_is_reserved_beyond_the_last(void **state)
     assert_like(lua_lock_acquire(f, "b:1"), "!LKRANGE*");
 }
 
-static void nor_for_who_asks_for_more(void **state)
+SCRIPT_TEST(nor_for_who_asks_for_more)
 {
-    script_fixture *f = *state;
-
     come_near(f, "9007199254740000");
     assert_like(lua_lock_acquire(f, "a:1"), "1 9007199254740001 30000 63");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50000), "1 * 0 990");
 }
 
-static void a_ticket_is_not_given_twice(void **state)
+SCRIPT_TEST(a_ticket_is_not_given_twice)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "ZADD " LUA_LOCK_QUEUE " 562949953421311 %s",
                  lua_lock_member("b:1", 'l'));
@@ -379,32 +346,5 @@ static void a_ticket_is_not_given_twice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_fence_is_not_behind_the_clock),
-        SCRIPT_TEST(fences_grow_even_when_the_clock_goes_back),
-        SCRIPT_TEST(a_holder_that_asks_again_is_told_its_range),
-        SCRIPT_TEST(ranges_do_not_overlap_when_the_lock_is_handed_over),
-        SCRIPT_TEST(ranges_do_not_overlap_when_a_lease_runs_out),
-        SCRIPT_TEST(ranges_do_not_overlap_when_a_hold_is_imported),
-        SCRIPT_TEST(ranges_do_not_overlap_when_redissons_token_is_left),
-        SCRIPT_TEST(ranges_do_not_overlap_with_redissons_fences),
-        SCRIPT_TEST(no_token_is_made_where_there_is_none),
-        SCRIPT_TEST(a_token_that_exists_is_set_to_the_top),
-        SCRIPT_TEST(a_token_is_made_for_redisson),
-        SCRIPT_TEST(to_reserve_none_changes_nothing),
-        SCRIPT_TEST(fences_are_reserved_to_the_holder_alone),
-        SCRIPT_TEST(nothing_is_reserved_to_a_hold_of_another_record),
-        SCRIPT_TEST(a_range_is_never_made_smaller),
-        SCRIPT_TEST(what_the_server_denies_is_not_reserved),
-        SCRIPT_TEST(nor_is_what_redissons_count_may_not_follow),
-        SCRIPT_TEST(there_is_no_fence_beyond_redissons_last),
-        SCRIPT_TEST(the_last_fence_is_given_once),
-        SCRIPT_TEST(a_hand_over_ends_there_as_well),
-        SCRIPT_TEST(nothing_is_reserved_beyond_the_last),
-        SCRIPT_TEST(nor_for_who_asks_for_more),
-        SCRIPT_TEST(a_ticket_is_not_given_twice),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

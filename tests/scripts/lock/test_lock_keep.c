@@ -15,10 +15,8 @@ static long long pttl(script_fixture *f, const char *key)
 
 /* ---- keep ---- */
 
-static void it_lengthens_and_never_shortens(void **state)
+SCRIPT_TEST(it_lengthens_and_never_shortens)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "1 60000 0 63");
     assert_in_range(pttl(f, "n"), 50000, 60000);
@@ -27,29 +25,23 @@ static void it_lengthens_and_never_shortens(void **state)
     assert_in_range(pttl(f, LUA_LOCK_RECORD), 3640000, 3660000);
 }
 
-static void it_says_whether_anybody_waits(void **state)
+SCRIPT_TEST(it_says_whether_anybody_waits)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
-static void redissons_listeners_wait_as_well(void **state)
+SCRIPT_TEST(redissons_listeners_wait_as_well)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_listen(f, LUA_LOCK_CHANNEL);
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
 /* Killed, Redisson's waiters leave their queue, which has no end. */
-static void of_redissons_fair_queue_those_who_listen_wait(void **state)
+SCRIPT_TEST(of_redissons_fair_queue_those_who_listen_wait)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
@@ -57,10 +49,8 @@ static void of_redissons_fair_queue_those_who_listen_wait(void **state)
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
-static void those_who_spin_wait(void **state)
+SCRIPT_TEST(those_who_spin_wait)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "SET " LUA_LOCK_SPIN " 1");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
@@ -70,10 +60,8 @@ static void those_who_spin_wait(void **state)
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
-static void neither_the_void_nor_the_parked_wait(void **state)
+SCRIPT_TEST(neither_the_void_nor_the_parked_wait)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_leave(f, "b:1", true);
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
@@ -85,9 +73,8 @@ static void neither_the_void_nor_the_parked_wait(void **state)
     assert_like(lua_lock_keep(f, "a:2", 0, 30000, 0), "1 * 1 63");
 }
 
-static void a_hold_that_is_gone_is_lost_and_no_key_is_made(void **state)
+SCRIPT_TEST(a_hold_that_is_gone_is_lost_and_no_key_is_made)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_lock_acquire(f, "a:1");
@@ -100,10 +87,8 @@ static void a_hold_that_is_gone_is_lost_and_no_key_is_made(void **state)
     assert_like(lua_lock_keep(f, "a:1", fence, 30000, 0), "2 2");
 }
 
-static void a_revoked_hold_is_lost(void **state)
+SCRIPT_TEST(a_revoked_hold_is_lost)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "EVAL %s 1 " LUA_LOCK_RECORD,
                  "local r = redis.call('GET', KEYS[1]) return redis.call("
@@ -113,9 +98,8 @@ static void a_revoked_hold_is_lost(void **state)
     assert_in_range(pttl(f, "n"), 1, 30000);
 }
 
-static void fences_are_reserved_as_far_as_the_clock_goes(void **state)
+SCRIPT_TEST(fences_are_reserved_as_far_as_the_clock_goes)
 {
-    script_fixture *f = *state;
     lk__record_text record;
 
     lua_lock_acquire(f, "a:1");
@@ -128,18 +112,15 @@ static void fences_are_reserved_as_far_as_the_clock_goes(void **state)
                 script_now_ms(f) * 1000 + 200000);
 }
 
-static void none_are_reserved_where_redisson_counted_on(void **state)
+SCRIPT_TEST(none_are_reserved_where_redisson_counted_on)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "SET " LUA_LOCK_TOKEN " 9000000000000000");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 100), "1 * 0 63");
 }
 
-static void without_a_record_the_hold_is_kept(void **state)
+SCRIPT_TEST(without_a_record_the_hold_is_kept)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_lock_acquire(f, "a:1");
@@ -149,20 +130,16 @@ static void without_a_record_the_hold_is_kept(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_RECORD), "0");
 }
 
-static void a_hold_without_an_end_gets_one(void **state)
+SCRIPT_TEST(a_hold_without_an_end_gets_one)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "PERSIST n");
     lua_lock_keep(f, "a:1", 0, 30000, 0);
     assert_in_range(pttl(f, "n"), 1, 30000);
 }
 
-static void a_full_server_does_not_refuse_it(void **state)
+SCRIPT_TEST(a_full_server_does_not_refuse_it)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_fill_memory(f, true);
     assert_like(lua_lock_keep(f, "a:1", 0, 60000, 5), "1 60000 0 68");
@@ -173,10 +150,8 @@ static void a_full_server_does_not_refuse_it(void **state)
 
 /* ---- renew ---- */
 
-static void one_name_does_not_keep_another_from_being_renewed(void **state)
+SCRIPT_TEST(one_name_does_not_keep_another_from_being_renewed)
 {
-    script_fixture *f = *state;
-
     script_set_name(f, LUA_LOCK_OTHER);
     lua_lock_acquire(f, "b:1");
     script_set_name(f, "n");
@@ -185,20 +160,16 @@ static void one_name_does_not_keep_another_from_being_renewed(void **state)
     assert_in_range(pttl(f, LUA_LOCK_OTHER), 50000, 60000);
 }
 
-static void a_renewal_never_shortens_and_makes_nothing(void **state)
+SCRIPT_TEST(a_renewal_never_shortens_and_makes_nothing)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_renew(f, "a:1", "b:1", 1000), "1 (2 0)");
     assert_in_range(pttl(f, "n"), 20000, 30000);
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_OTHER), "0");
 }
 
-static void a_renewal_gives_an_end_to_what_has_none(void **state)
+SCRIPT_TEST(a_renewal_gives_an_end_to_what_has_none)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "PERSIST n");
     lua_lock_renew(f, "a:1", "b:1", 30000);
@@ -206,10 +177,8 @@ static void a_renewal_gives_an_end_to_what_has_none(void **state)
 }
 
 /* Before 7.0 PEXPIRE has no GT. */
-static void a_server_without_gt_renews_the_same(void **state)
+SCRIPT_TEST(a_server_without_gt_renews_the_same)
 {
-    script_fixture *f = *state;
-
     snprintf(f->stamp, sizeof(f->stamp),
              "local R = redis local redis = setmetatable({pcall = function(...)"
              " if select('#', ...) == 4 and select(4, ...) == 'GT' then return "
@@ -224,26 +193,5 @@ static void a_server_without_gt_renews_the_same(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(it_lengthens_and_never_shortens),
-        SCRIPT_TEST(it_says_whether_anybody_waits),
-        SCRIPT_TEST(redissons_listeners_wait_as_well),
-        SCRIPT_TEST(of_redissons_fair_queue_those_who_listen_wait),
-        SCRIPT_TEST(those_who_spin_wait),
-        SCRIPT_TEST(neither_the_void_nor_the_parked_wait),
-        SCRIPT_TEST(a_hold_that_is_gone_is_lost_and_no_key_is_made),
-        SCRIPT_TEST(a_revoked_hold_is_lost),
-        SCRIPT_TEST(fences_are_reserved_as_far_as_the_clock_goes),
-        SCRIPT_TEST(none_are_reserved_where_redisson_counted_on),
-        SCRIPT_TEST(without_a_record_the_hold_is_kept),
-        SCRIPT_TEST(a_hold_without_an_end_gets_one),
-        SCRIPT_TEST(a_full_server_does_not_refuse_it),
-        SCRIPT_TEST(one_name_does_not_keep_another_from_being_renewed),
-        SCRIPT_TEST(a_renewal_never_shortens_and_makes_nothing),
-        SCRIPT_TEST(a_renewal_gives_an_end_to_what_has_none),
-        SCRIPT_TEST(a_server_without_gt_renews_the_same),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

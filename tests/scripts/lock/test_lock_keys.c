@@ -15,10 +15,8 @@ static long long number_of(const char *text)
 
 /* ---- what Redisson reads ---- */
 
-static void a_held_lock_is_redissons_hash_and_nothing_else(void **state)
+SCRIPT_TEST(a_held_lock_is_redissons_hash_and_nothing_else)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "0123-uuid:7");
     assert_like(script_redis(f, "TYPE n"), "hash");
     assert_like(script_redis(f, "HGETALL n"), "0123-uuid:7 1");
@@ -27,10 +25,8 @@ static void a_held_lock_is_redissons_hash_and_nothing_else(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_TOKEN), "0");
 }
 
-static void after_a_hand_over_it_is_redissons_hash_again(void **state)
+SCRIPT_TEST(after_a_hand_over_it_is_redissons_hash_again)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -38,10 +34,8 @@ static void after_a_hand_over_it_is_redissons_hash_again(void **state)
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
-static void redissons_count_follows_where_it_is(void **state)
+SCRIPT_TEST(redissons_count_follows_where_it_is)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_TOKEN " 41");
     lua_lock_acquire(f, "a:1");
     lk__record_text record;
@@ -51,10 +45,8 @@ static void redissons_count_follows_where_it_is(void **state)
                      record.fence + record.spare);
 }
 
-static void a_fence_is_above_redissons_count(void **state)
+SCRIPT_TEST(a_fence_is_above_redissons_count)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_TOKEN " 9000000000000000");
     assert_like(lua_lock_acquire(f, "a:1"), "1 9000000000000001 30000 0");
 }
@@ -62,9 +54,8 @@ static void a_fence_is_above_redissons_count(void **state)
 /* ---- memory ---- */
 
 /* The largest that a claim and a fence are; a name of eight bytes. */
-static void a_free_name_has_one_key_of_less_than_250_bytes(void **state)
+SCRIPT_TEST(a_free_name_has_one_key_of_less_than_250_bytes)
 {
-    script_fixture *f = *state;
     char key[] = "latchkey:{orders:1}:r";
 
     script_set_name(f, "orders:1");
@@ -77,10 +68,8 @@ static void a_free_name_has_one_key_of_less_than_250_bytes(void **state)
     assert_in_range(number_of(script_redis(f, "MEMORY USAGE %s", key)), 1, 249);
 }
 
-static void after_everybody_left_one_key_is_left_for_an_hour(void **state)
+SCRIPT_TEST(after_everybody_left_one_key_is_left_for_an_hour)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -92,10 +81,8 @@ static void after_everybody_left_one_key_is_left_for_an_hour(void **state)
                     3600000, 3630000);
 }
 
-static void every_key_has_an_end(void **state)
+SCRIPT_TEST(every_key_has_an_end)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     lua_lock_touch(f, "b:1", NULL);
@@ -109,9 +96,8 @@ static void every_key_has_an_end(void **state)
 
 /* ---- names ---- */
 
-static void the_keys_of_a_name_with_a_tag_are_its_own(void **state)
+SCRIPT_TEST(the_keys_of_a_name_with_a_tag_are_its_own)
 {
-    script_fixture *f = *state;
     char key[100];
 
     (void)f;
@@ -129,17 +115,5 @@ static void the_keys_of_a_name_with_a_tag_are_its_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_held_lock_is_redissons_hash_and_nothing_else),
-        SCRIPT_TEST(after_a_hand_over_it_is_redissons_hash_again),
-        SCRIPT_TEST(redissons_count_follows_where_it_is),
-        SCRIPT_TEST(a_fence_is_above_redissons_count),
-        SCRIPT_TEST(a_free_name_has_one_key_of_less_than_250_bytes),
-        SCRIPT_TEST(after_everybody_left_one_key_is_left_for_an_hour),
-        SCRIPT_TEST(every_key_has_an_end),
-        SCRIPT_TEST(the_keys_of_a_name_with_a_tag_are_its_own),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -33,19 +33,15 @@ static void many_wait(script_fixture *f, const char *client, int count)
 /* ---- void claims ---- */
 
 /* Its first leave comes behind its second. */
-static void a_late_leave_does_not_end_what_is_void(void **state)
+SCRIPT_TEST(a_late_leave_does_not_end_what_is_void)
 {
-    script_fixture *f = *state;
-
     lua_lock_leave(f, "b:1", true);
     assert_like(lua_lock_leave(f, "b:1", false), "1 0 0 0");
     assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID*");
 }
 
-static void a_holder_that_leaves_for_good_frees_the_lock(void **state)
+SCRIPT_TEST(a_holder_that_leaves_for_good_frees_the_lock)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_leave(f, "a:1", true), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -53,10 +49,8 @@ static void a_holder_that_leaves_for_good_frees_the_lock(void **state)
 }
 
 /* Behind a holder a claim queues with few commands, if it may. */
-static void a_void_claim_does_not_queue_behind_a_holder(void **state)
+SCRIPT_TEST(a_void_claim_does_not_queue_behind_a_holder)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_leave(f, "d:1", true);
     assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
@@ -65,10 +59,8 @@ static void a_void_claim_does_not_queue_behind_a_holder(void **state)
 }
 
 /* A queue that never ends loses them by the sweep; it takes few at a time. */
-static void what_was_void_for_eleven_minutes_is_swept(void **state)
+SCRIPT_TEST(what_was_void_for_eleven_minutes_is_swept)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_leave(f, "d:1", true);
     lua_lock_shift_to_sweep(f, 650000);
@@ -83,10 +75,8 @@ static void what_was_void_for_eleven_minutes_is_swept(void **state)
 
 /* ---- leaving ---- */
 
-static void a_parked_waiter_that_leaves_is_gone(void **state)
+SCRIPT_TEST(a_parked_waiter_that_leaves_is_gone)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_deafen(f, "latchkey:in::b");
     lua_lock_release(f, "a:1", 0);
@@ -96,20 +86,16 @@ static void a_parked_waiter_that_leaves_is_gone(void **state)
 }
 
 /* The one who leaves was told that the lock is open, and nobody else was. */
-static void who_leaves_a_free_lock_hands_it_to_the_next(void **state)
+SCRIPT_TEST(who_leaves_a_free_lock_hands_it_to_the_next)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_expire(f);
     assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
-static void the_last_who_leaves_leaves_nothing_to_do(void **state)
+SCRIPT_TEST(the_last_who_leaves_leaves_nothing_to_do)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     script_expire(f);
@@ -122,10 +108,8 @@ static void the_last_who_leaves_leaves_nothing_to_do(void **state)
 /* ---- force ---- */
 
 /* The record is of a claim that is not in the lock any more. */
-static void force_on_a_foreign_hold_tells_none_of_ours(void **state)
+SCRIPT_TEST(force_on_a_foreign_hold_tells_none_of_ours)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "a", NULL);
     lua_lock_acquire(f, "a:1");
     script_expire(f);
@@ -140,10 +124,8 @@ static void force_on_a_foreign_hold_tells_none_of_ours(void **state)
 
 /* ---- who is told of a hand-over, and who gets it ---- */
 
-static void waiters_are_served_in_the_order_of_their_tickets(void **state)
+SCRIPT_TEST(waiters_are_served_in_the_order_of_their_tickets)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "CONFIG RESETSTAT");
     lua_lock_release(f, "a:1", 0);
@@ -156,10 +138,8 @@ static void waiters_are_served_in_the_order_of_their_tickets(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
+SCRIPT_TEST(a_grant_lasts_no_longer_than_what_was_asked_for)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire_with(f, "b:1", 'l', 'q', 700);
@@ -173,10 +153,8 @@ static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
     assert_like(script_heard(f), "latchkey:in::b grant * 63 600 n\n");
 }
 
-static void names_of_any_bytes_come_whole_in_a_grant(void **state)
+SCRIPT_TEST(names_of_any_bytes_come_whole_in_a_grant)
 {
-    script_fixture *f = *state;
-
     script_set_name(f, "a {b} \xff\n%s");
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
@@ -186,10 +164,8 @@ static void names_of_any_bytes_come_whole_in_a_grant(void **state)
                 "latchkey:in::b grant 0 lock b:1 * 3000 a {b} \xff\n%s\n");
 }
 
-static void a_pattern_is_not_an_inbox(void **state)
+SCRIPT_TEST(a_pattern_is_not_an_inbox)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     script_listen(f, "elsewhere");
@@ -198,10 +174,8 @@ static void a_pattern_is_not_an_inbox(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void the_last_waiter_looked_at_may_be_the_one(void **state)
+SCRIPT_TEST(the_last_waiter_looked_at_may_be_the_one)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     many_wait(f, "dead", LOOKS - 1);
@@ -210,10 +184,8 @@ static void the_last_waiter_looked_at_may_be_the_one(void **state)
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
-static void whoever_is_told_of_more_goes_on(void **state)
+SCRIPT_TEST(whoever_is_told_of_more_goes_on)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     many_wait(f, "dead", LOOKS);
@@ -224,10 +196,8 @@ static void whoever_is_told_of_more_goes_on(void **state)
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
-static void handing_on_does_nothing_to_a_held_lock(void **state)
+SCRIPT_TEST(handing_on_does_nothing_to_a_held_lock)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(lua_lock_touch(f, NULL, NULL), "2 * 0 0 0 () ()");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
@@ -237,10 +207,8 @@ static void handing_on_does_nothing_to_a_held_lock(void **state)
 
 /* ---- touches ---- */
 
-static void a_look_does_not_lengthen_a_revoked_lock(void **state)
+SCRIPT_TEST(a_look_does_not_lengthen_a_revoked_lock)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "PEXPIRE n 3000");
     lua_lock_revoke(f, "a:1");
@@ -248,10 +216,8 @@ static void a_look_does_not_lengthen_a_revoked_lock(void **state)
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 3000);
 }
 
-static void a_claim_whose_grant_lapsed_is_not_known(void **state)
+SCRIPT_TEST(a_claim_whose_grant_lapsed_is_not_known)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     lua_lock_release(f, "a:1", 0);
     script_expire(f);
@@ -259,10 +225,8 @@ static void a_claim_whose_grant_lapsed_is_not_known(void **state)
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
-static void a_waiter_that_looks_needs_no_inbox(void **state)
+SCRIPT_TEST(a_waiter_that_looks_needs_no_inbox)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     script_expire(f);
@@ -270,10 +234,8 @@ static void a_waiter_that_looks_needs_no_inbox(void **state)
                 "2 30000 0 0 0 (0) (1 * 30000 *)");
 }
 
-static void a_waiter_behind_dead_ones_takes_a_free_lock(void **state)
+SCRIPT_TEST(a_waiter_behind_dead_ones_takes_a_free_lock)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     many_wait(f, "dead", 2);
     lua_lock_acquire(f, "b:1");
@@ -287,10 +249,8 @@ static void a_waiter_behind_dead_ones_takes_a_free_lock(void **state)
 
 /* ---- who is listed ---- */
 
-static void see_lists_64_waiters_and_counts_all(void **state)
+SCRIPT_TEST(see_lists_64_waiters_and_counts_all)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     many_wait(f, "w", LOOKS + 2);
     lua_lock_see(f);
@@ -299,10 +259,8 @@ static void see_lists_64_waiters_and_counts_all(void **state)
     assert_string_equal(f->answer->element[3]->element[378]->str, "w:63");
 }
 
-static void see_lists_who_waits_for_redissons_fair_lock(void **state)
+SCRIPT_TEST(see_lists_who_waits_for_redissons_fair_lock)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
@@ -315,30 +273,5 @@ static void see_lists_who_waits_for_redissons_fair_lock(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_late_leave_does_not_end_what_is_void),
-        SCRIPT_TEST(a_holder_that_leaves_for_good_frees_the_lock),
-        SCRIPT_TEST(a_void_claim_does_not_queue_behind_a_holder),
-        SCRIPT_TEST(what_was_void_for_eleven_minutes_is_swept),
-        SCRIPT_TEST(a_parked_waiter_that_leaves_is_gone),
-        SCRIPT_TEST(who_leaves_a_free_lock_hands_it_to_the_next),
-        SCRIPT_TEST(the_last_who_leaves_leaves_nothing_to_do),
-        SCRIPT_TEST(force_on_a_foreign_hold_tells_none_of_ours),
-        SCRIPT_TEST(waiters_are_served_in_the_order_of_their_tickets),
-        SCRIPT_TEST(a_grant_lasts_no_longer_than_what_was_asked_for),
-        SCRIPT_TEST(names_of_any_bytes_come_whole_in_a_grant),
-        SCRIPT_TEST(a_pattern_is_not_an_inbox),
-        SCRIPT_TEST(the_last_waiter_looked_at_may_be_the_one),
-        SCRIPT_TEST(whoever_is_told_of_more_goes_on),
-        SCRIPT_TEST(handing_on_does_nothing_to_a_held_lock),
-        SCRIPT_TEST(a_look_does_not_lengthen_a_revoked_lock),
-        SCRIPT_TEST(a_claim_whose_grant_lapsed_is_not_known),
-        SCRIPT_TEST(a_waiter_that_looks_needs_no_inbox),
-        SCRIPT_TEST(a_waiter_behind_dead_ones_takes_a_free_lock),
-        SCRIPT_TEST(see_lists_64_waiters_and_counts_all),
-        SCRIPT_TEST(see_lists_who_waits_for_redissons_fair_lock),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -33,9 +33,8 @@ imported(script_fixture *f, const char *from, int64_t fence, const char *to)
 
 /* ---- import ---- */
 
-static void one_importer_has_the_lock(void **state)
+SCRIPT_TEST(one_importer_has_the_lock)
 {
-    script_fixture *f = *state;
     int64_t old = taken(f, "a:1");
     int64_t top = old + script_item(f, 3);
     int64_t fence = imported(f, "a:1", old, "b:1");
@@ -51,9 +50,8 @@ static void one_importer_has_the_lock(void **state)
     assert_like(lua_lock_import(f, "a:1", old, "b:2"), "2 0");
 }
 
-static void the_one_importer_may_ask_again(void **state)
+SCRIPT_TEST(the_one_importer_may_ask_again)
 {
-    script_fixture *f = *state;
     int64_t old = taken(f, "a:1");
     int64_t fence = imported(f, "a:1", old, "b:1");
     int64_t next;
@@ -65,9 +63,8 @@ static void the_one_importer_may_ask_again(void **state)
     assert_like(lua_lock_import(f, "b:1", fence, "a:2"), "2 2");
 }
 
-static void what_is_not_held_is_not_imported(void **state)
+SCRIPT_TEST(what_is_not_held_is_not_imported)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     assert_like(lua_lock_import(f, "a:1", 5, "b:1"), "2 0");
@@ -81,9 +78,8 @@ static void what_is_not_held_is_not_imported(void **state)
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
-static void what_is_revoked_is_not_imported(void **state)
+SCRIPT_TEST(what_is_revoked_is_not_imported)
 {
-    script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
     lua_lock_revoke(f, "a:1");
@@ -91,9 +87,8 @@ static void what_is_revoked_is_not_imported(void **state)
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
-static void nor_has_it_the_importer_who_asks_again(void **state)
+SCRIPT_TEST(nor_has_it_the_importer_who_asks_again)
 {
-    script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
     imported(f, "a:1", fence, "b:1");
@@ -103,9 +98,8 @@ static void nor_has_it_the_importer_who_asks_again(void **state)
 }
 
 /* Its next fence is larger. */
-static void redissons_count_goes_along(void **state)
+SCRIPT_TEST(redissons_count_goes_along)
 {
-    script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
     script_redis(f, "SET " LUA_LOCK_TOKEN " %lld", (long long)fence);
@@ -115,11 +109,10 @@ static void redissons_count_goes_along(void **state)
 }
 
 /* The name has an owner and an end at each moment, and one owner afterwards. */
-static void an_import_that_is_denied_leaves_the_old_owner(void **state)
+SCRIPT_TEST(an_import_that_is_denied_leaves_the_old_owner)
 {
     static const char *const denied[] = {"mget", "hmget",   "pttl", "time",
                                          "hset", "pexpire", "hdel", "set"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
         int64_t fence = taken(f, "a:1");
@@ -133,9 +126,8 @@ static void an_import_that_is_denied_leaves_the_old_owner(void **state)
     }
 }
 
-static void a_full_server_lets_an_import_through(void **state)
+SCRIPT_TEST(a_full_server_lets_an_import_through)
 {
-    script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
     script_fill_memory(f, true);
@@ -145,9 +137,8 @@ static void a_full_server_lets_an_import_through(void **state)
 
 /* ---- revoke ---- */
 
-static void a_revoked_lock_stays_held_and_its_holder_is_told(void **state)
+SCRIPT_TEST(a_revoked_lock_stays_held_and_its_holder_is_told)
 {
-    script_fixture *f = *state;
     char said[200];
 
     lua_lock_hear(f, "a", NULL);
@@ -163,10 +154,8 @@ static void a_revoked_lock_stays_held_and_its_holder_is_told(void **state)
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
 }
 
-static void who_waits_gets_a_revoked_lock_afterwards(void **state)
+SCRIPT_TEST(who_waits_gets_a_revoked_lock_afterwards)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     taken(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -180,10 +169,8 @@ static void who_waits_gets_a_revoked_lock_afterwards(void **state)
 
 /* As where the answer to its acquire was lost. Among others it is told nothing of
    a hold, and looks alone. */
-static void who_does_not_know_of_a_revoked_lock_is_void(void **state)
+SCRIPT_TEST(who_does_not_know_of_a_revoked_lock_is_void)
 {
-    script_fixture *f = *state;
-
     taken(f, "a:1");
     lua_lock_revoke(f, "a:1");
     assert_like(lua_lock_acquire(f, "a:1"), "!LKVOID *");
@@ -192,9 +179,8 @@ static void who_does_not_know_of_a_revoked_lock_is_void(void **state)
     assert_like(script_redis(f, "HKEYS n"), "a:1");
 }
 
-static void revoking_twice_is_revoking_once(void **state)
+SCRIPT_TEST(revoking_twice_is_revoking_once)
 {
-    script_fixture *f = *state;
     char before[400];
 
     taken(f, "a:1");
@@ -206,10 +192,8 @@ static void revoking_twice_is_revoking_once(void **state)
     assert_string_equal(script_redis(f, "GET " LUA_LOCK_RECORD), before);
 }
 
-static void what_is_not_held_by_that_owner_is_not_revoked(void **state)
+SCRIPT_TEST(what_is_not_held_by_that_owner_is_not_revoked)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_lock_revoke(f, "a:1"), "2");
     taken(f, "a:1");
     assert_like(lua_lock_revoke(f, "a:2"), "2");
@@ -217,10 +201,8 @@ static void what_is_not_held_by_that_owner_is_not_revoked(void **state)
     assert_like(lua_lock_revoke(f, "a:1"), "2");
 }
 
-static void another_librarys_hold_cannot_be_told(void **state)
+SCRIPT_TEST(another_librarys_hold_cannot_be_told)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 5000");
     assert_like(lua_lock_revoke(f, "java:7"), "1 * 0");
@@ -229,9 +211,8 @@ static void another_librarys_hold_cannot_be_told(void **state)
 
 /* ---- forget ---- */
 
-static void a_lock_at_rest_is_forgotten_but_for_its_fence(void **state)
+SCRIPT_TEST(a_lock_at_rest_is_forgotten_but_for_its_fence)
 {
-    script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
     lua_lock_release(f, "a:1", 0);
@@ -243,9 +224,8 @@ static void a_lock_at_rest_is_forgotten_but_for_its_fence(void **state)
     assert_true(taken(f, "a:2") > fence);
 }
 
-static void the_next_fence_is_larger_though_the_clock_is_behind(void **state)
+SCRIPT_TEST(the_next_fence_is_larger_though_the_clock_is_behind)
 {
-    script_fixture *f = *state;
     int64_t ahead = (script_now_ms(f) + HOUR_MS) * 1000;
     char text[300];
 
@@ -256,10 +236,8 @@ static void the_next_fence_is_larger_though_the_clock_is_behind(void **state)
     assert_int_equal(taken(f, "a:1"), ahead + 1);
 }
 
-static void what_is_used_stays(void **state)
+SCRIPT_TEST(what_is_used_stays)
 {
-    script_fixture *f = *state;
-
     taken(f, "a:1");
     assert_like(lua_lock_forget(f), "3 a:1 ?????");
     lua_lock_acquire(f, "b:1");
@@ -275,10 +253,8 @@ static void what_is_used_stays(void **state)
     assert_like(lua_lock_forget(f), "2");
 }
 
-static void what_is_void_stays_so(void **state)
+SCRIPT_TEST(what_is_void_stays_so)
 {
-    script_fixture *f = *state;
-
     taken(f, "a:1");
     lua_lock_release(f, "a:1", 0);
     lua_lock_leave(f, "b:1", true);
@@ -286,10 +262,8 @@ static void what_is_void_stays_so(void **state)
     assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID *");
 }
 
-static void a_name_of_another_kind_stays(void **state)
+SCRIPT_TEST(a_name_of_another_kind_stays)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_RECORD " %s",
                  "2t 5 0 0 - - - 0 - - - 0 0 - - ");
     assert_like(lua_lock_forget(f), "!LKTYPE*");
@@ -300,10 +274,8 @@ static void a_name_of_another_kind_stays(void **state)
     assert_like(lua_lock_forget(f), "!LKTYPE*");
 }
 
-static void a_full_server_forgets(void **state)
+SCRIPT_TEST(a_full_server_forgets)
 {
-    script_fixture *f = *state;
-
     taken(f, "a:1");
     lua_lock_release(f, "a:1", 0);
     script_fill_memory(f, true);
@@ -313,9 +285,8 @@ static void a_full_server_forgets(void **state)
 
 /* ---- term ---- */
 
-static void the_term_is_the_fence_of_one_of_ours_that_holds(void **state)
+SCRIPT_TEST(the_term_is_the_fence_of_one_of_ours_that_holds)
 {
-    script_fixture *f = *state;
     char expected[64];
 
     assert_like(lua_lock_term(f), "1 -2 0");
@@ -329,10 +300,8 @@ static void the_term_is_the_fence_of_one_of_ours_that_holds(void **state)
     assert_like(lua_lock_term(f), "1 * 0");
 }
 
-static void a_look_at_the_term_makes_no_key(void **state)
+SCRIPT_TEST(a_look_at_the_term_makes_no_key)
 {
-    script_fixture *f = *state;
-
     lua_lock_term(f);
     script_fill_memory(f, true);
     lua_lock_term(f);
@@ -340,10 +309,8 @@ static void a_look_at_the_term_makes_no_key(void **state)
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_replica_is_not_looked_at(void **state)
+SCRIPT_TEST(a_replica_is_not_looked_at)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(lua_lock_term(f), "!READONLY *");
     assert_like(lua_lock_see(f), "!READONLY *");
@@ -352,32 +319,5 @@ static void a_replica_is_not_looked_at(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(one_importer_has_the_lock),
-        SCRIPT_TEST(the_one_importer_may_ask_again),
-        SCRIPT_TEST(what_is_not_held_is_not_imported),
-        SCRIPT_TEST(what_is_revoked_is_not_imported),
-        SCRIPT_TEST(nor_has_it_the_importer_who_asks_again),
-        SCRIPT_TEST(redissons_count_goes_along),
-        SCRIPT_TEST(an_import_that_is_denied_leaves_the_old_owner),
-        SCRIPT_TEST(a_full_server_lets_an_import_through),
-        SCRIPT_TEST(a_revoked_lock_stays_held_and_its_holder_is_told),
-        SCRIPT_TEST(who_waits_gets_a_revoked_lock_afterwards),
-        SCRIPT_TEST(who_does_not_know_of_a_revoked_lock_is_void),
-        SCRIPT_TEST(revoking_twice_is_revoking_once),
-        SCRIPT_TEST(what_is_not_held_by_that_owner_is_not_revoked),
-        SCRIPT_TEST(another_librarys_hold_cannot_be_told),
-        SCRIPT_TEST(a_lock_at_rest_is_forgotten_but_for_its_fence),
-        SCRIPT_TEST(the_next_fence_is_larger_though_the_clock_is_behind),
-        SCRIPT_TEST(what_is_used_stays),
-        SCRIPT_TEST(what_is_void_stays_so),
-        SCRIPT_TEST(a_name_of_another_kind_stays),
-        SCRIPT_TEST(a_full_server_forgets),
-        SCRIPT_TEST(the_term_is_the_fence_of_one_of_ours_that_holds),
-        SCRIPT_TEST(a_look_at_the_term_makes_no_key),
-        SCRIPT_TEST(a_replica_is_not_looked_at),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -8,10 +8,8 @@
 #include "support/check.h"
 #include "support/lua_lock.h"
 
-static void it_tells_holder_and_waiters_in_order(void **state)
+SCRIPT_TEST(it_tells_holder_and_waiters_in_order)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     lua_lock_acquire(f, "c:1");
@@ -19,9 +17,8 @@ static void it_tells_holder_and_waiters_in_order(void **state)
                                  "(b:1 1 * * because l c:1 1 * * because l)");
 }
 
-static void lists_are_read_by_their_names(void **state)
+SCRIPT_TEST(lists_are_read_by_their_names)
 {
-    script_fixture *f = *state;
     lk__any_see_answer answer;
     lk__waiter_group waiter;
 
@@ -39,10 +36,8 @@ static void lists_are_read_by_their_names(void **state)
     assert_int_equal(waiter.need, 1);
 }
 
-static void a_stranger_has_no_fence(void **state)
+SCRIPT_TEST(a_stranger_has_no_fence)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n java:7 2");
     script_redis(f, "PEXPIRE n 5000");
     assert_like(lua_lock_see(f), "1 0 (java:7 2 0 0 * \"\" \"\") ()");
@@ -55,19 +50,15 @@ static void a_stranger_has_no_fence(void **state)
     assert_like(lua_lock_see(f), "1 0 (java:7 2 0 0 * \"\" \"\") ()");
 }
 
-static void a_free_name_has_nobody(void **state)
+SCRIPT_TEST(a_free_name_has_nobody)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_lock_see(f), "1 0 () ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
 /* Nobody has come by who would take them out. */
-static void who_was_not_heard_of_does_not_wait(void **state)
+SCRIPT_TEST(who_was_not_heard_of_does_not_wait)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     lua_lock_acquire(f, "c:1");
@@ -82,10 +73,8 @@ static void who_was_not_heard_of_does_not_wait(void **state)
 }
 
 /* The clock was set: they could not be heard of. */
-static void who_could_not_be_heard_of_waits(void **state)
+SCRIPT_TEST(who_could_not_be_heard_of_waits)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     lua_lock_acquire(f, "c:1");
@@ -96,9 +85,8 @@ static void who_could_not_be_heard_of_waits(void **state)
     assert_like(lua_lock_see(f), "1 2 (*) (b:1 * c:1 *)");
 }
 
-static void those_behind_many_silent_ones_are_told(void **state)
+SCRIPT_TEST(those_behind_many_silent_ones_are_told)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     lua_lock_acquire(f, "a:1");
@@ -111,10 +99,8 @@ static void those_behind_many_silent_ones_are_told(void **state)
     assert_like(lua_lock_see(f), "1 1 (*) (b:1 1 * * because l)");
 }
 
-static void no_nonce_is_told(void **state)
+SCRIPT_TEST(no_nonce_is_told)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
     assert_null(strstr(lua_lock_see(f), LUA_LOCK_NONCE));
@@ -122,17 +108,5 @@ static void no_nonce_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(it_tells_holder_and_waiters_in_order),
-        SCRIPT_TEST(lists_are_read_by_their_names),
-        SCRIPT_TEST(a_stranger_has_no_fence),
-        SCRIPT_TEST(a_free_name_has_nobody),
-        SCRIPT_TEST(who_was_not_heard_of_does_not_wait),
-        SCRIPT_TEST(who_could_not_be_heard_of_waits),
-        SCRIPT_TEST(those_behind_many_silent_ones_are_told),
-        SCRIPT_TEST(no_nonce_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -42,10 +42,8 @@ static void dead_wait(script_fixture *f, int count)
 /* ---- a full server ---- */
 
 /* Once a script did a write that a full server allows, the rest gets through. */
-static void a_full_server_refuses_to_queue_a_claim(void **state)
+SCRIPT_TEST(a_full_server_refuses_to_queue_a_claim)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     dead_wait(f, 1);
     lua_lock_release(f, "a:1", 0);
@@ -57,9 +55,8 @@ static void a_full_server_refuses_to_queue_a_claim(void **state)
     assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "1");
 }
 
-static void a_full_server_lets_a_release_be_open(void **state)
+SCRIPT_TEST(a_full_server_lets_a_release_be_open)
 {
-    script_fixture *f = *state;
     lk__record_text record;
 
     two_wait(f);
@@ -71,10 +68,8 @@ static void a_full_server_lets_a_release_be_open(void **state)
     assert_memory_equal(record.turn.bytes, "t,", 2);
 }
 
-static void a_full_server_lets_redissons_count_follow(void **state)
+SCRIPT_TEST(a_full_server_lets_redissons_count_follow)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "SET " LUA_LOCK_TOKEN " 5");
     script_fill_memory(f, true);
@@ -85,10 +80,8 @@ static void a_full_server_lets_redissons_count_follow(void **state)
                 lua_lock_fence(f));
 }
 
-static void a_full_server_lets_dead_waiters_be_parked(void **state)
+SCRIPT_TEST(a_full_server_lets_dead_waiters_be_parked)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     dead_wait(f, 1);
     lua_lock_hear(f, "b", NULL);
@@ -103,10 +96,8 @@ static void a_full_server_lets_dead_waiters_be_parked(void **state)
 }
 
 /* Else who hands on would be told of more again and again. */
-static void so_does_it_where_nobody_is_alive(void **state)
+SCRIPT_TEST(so_does_it_where_nobody_is_alive)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     dead_wait(f, 70);
     script_redis(f, "DEL n");
@@ -119,10 +110,8 @@ static void so_does_it_where_nobody_is_alive(void **state)
                 "70");
 }
 
-static void where_none_may_be_parked_there_is_no_more_to_do(void **state)
+SCRIPT_TEST(where_none_may_be_parked_there_is_no_more_to_do)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     dead_wait(f, 70);
     script_redis(f, "DEL n");
@@ -131,10 +120,8 @@ static void where_none_may_be_parked_there_is_no_more_to_do(void **state)
     script_deny(f, NULL);
 }
 
-static void a_full_server_lets_a_claim_end(void **state)
+SCRIPT_TEST(a_full_server_lets_a_claim_end)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_fill_memory(f, true);
     assert_like(lua_lock_leave(f, "a:1", true), "1 2 0 0");
@@ -148,10 +135,8 @@ static void a_full_server_lets_a_claim_end(void **state)
     assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
 }
 
-static void a_full_server_lets_a_hold_be_revoked(void **state)
+SCRIPT_TEST(a_full_server_lets_a_hold_be_revoked)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_fill_memory(f, true);
     assert_like(lua_lock_revoke(f, "a:1"), "1 * 1");
@@ -178,10 +163,8 @@ assert_all_refuse(script_fixture *f, const char *error, const char *kept)
     assert_like(lua_lock_term(f), error);
 }
 
-static void a_name_that_is_no_lock_is_refused(void **state)
+SCRIPT_TEST(a_name_that_is_no_lock_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 5");
     assert_all_refuse(f, "!LKTYPE*", "2 2");
     assert_like(script_redis(f, "GET n"), "5");
@@ -189,10 +172,8 @@ static void a_name_that_is_no_lock_is_refused(void **state)
 }
 
 /* A later release may keep other things in the same keys. */
-static void another_layout_is_refused(void **state)
+SCRIPT_TEST(another_layout_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_RECORD " %s",
                  "3l 5 0 0 - - - 0 - - - 0 0 - - ");
     assert_all_refuse(f, "!LKLAYOUT*", "!LKLAYOUT*");
@@ -217,13 +198,12 @@ static void assert_left_alone(script_fixture *f)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
-static void a_map_or_another_kind_of_lock_is_left_alone(void **state)
+SCRIPT_TEST(a_map_or_another_kind_of_lock_is_left_alone)
 {
     static const char *const maps[][2] = {{"key", "value"},
                                           {"a:1b", "value"},
                                           {"key", "1"},
                                           {"mode", "read"}};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         script_redis(f, "HSET n %s %s", maps[i][0], maps[i][1]);
@@ -235,11 +215,8 @@ static void a_map_or_another_kind_of_lock_is_left_alone(void **state)
 }
 
 /* Types are looked at before the first write: nothing is done by halves. */
-static void
-a_queue_of_another_type_stops_a_script_before_it_begins(void **state)
+SCRIPT_TEST(a_queue_of_another_type_stops_a_script_before_it_begins)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "SET " LUA_LOCK_QUEUE " x");
     assert_like(lua_lock_release(f, "a:1", 0), "!*WRONGTYPE*");
@@ -251,10 +228,8 @@ a_queue_of_another_type_stops_a_script_before_it_begins(void **state)
     assert_like(script_redis(f, "DBSIZE"), "3");
 }
 
-static void a_token_that_is_no_counter_leaves_the_name_free(void **state)
+SCRIPT_TEST(a_token_that_is_no_counter_leaves_the_name_free)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_LOCK_TOKEN " word");
     assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -267,20 +242,16 @@ static void a_token_that_is_no_counter_leaves_the_name_free(void **state)
     assert_like(lua_lock_touch(f, "b:1", NULL), "!LKTYPE*");
 }
 
-static void a_fair_queue_of_another_type_does_not_stop_a_release(void **state)
+SCRIPT_TEST(a_fair_queue_of_another_type_does_not_stop_a_release)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "SET " LUA_LOCK_FAIRQ " x");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void what_is_no_member_does_not_keep_a_hold_from_its_end(void **state)
+SCRIPT_TEST(what_is_no_member_does_not_keep_a_hold_from_its_end)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "ZADD " LUA_LOCK_QUEUE " 281474976710657 x");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -290,10 +261,8 @@ static void what_is_no_member_does_not_keep_a_hold_from_its_end(void **state)
 /* ---- without a right ---- */
 
 /* Without word of the living, each takes it at its own turn, in order. */
-static void waiters_that_may_not_ask_still_get_the_lock(void **state)
+SCRIPT_TEST(waiters_that_may_not_ask_still_get_the_lock)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_deny(f, "pubsub");
     lua_lock_release(f, "a:1", 0);
@@ -304,10 +273,8 @@ static void waiters_that_may_not_ask_still_get_the_lock(void **state)
 }
 
 /* The hold has ended by then. */
-static void a_close_that_may_not_count_is_answered(void **state)
+SCRIPT_TEST(a_close_that_may_not_count_is_answered)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     dead_wait(f, 1);
     script_deny(f, "zcount");
@@ -316,10 +283,8 @@ static void a_close_that_may_not_count_is_answered(void **state)
     script_deny(f, NULL);
 }
 
-static void a_revocation_that_may_not_be_told_is_one(void **state)
+SCRIPT_TEST(a_revocation_that_may_not_be_told_is_one)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_deny(f, "publish");
     assert_like(lua_lock_revoke(f, "a:1"), "1 * 1");
@@ -327,10 +292,8 @@ static void a_revocation_that_may_not_be_told_is_one(void **state)
     assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "2 4");
 }
 
-static void a_renewal_that_is_denied_says_so(void **state)
+SCRIPT_TEST(a_renewal_that_is_denied_says_so)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_deny(f, "pexpire");
     assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "!DENIED *");
@@ -341,10 +304,8 @@ static void a_renewal_that_is_denied_says_so(void **state)
 }
 
 /* When it cannot be told whether somebody waits, somebody may. */
-static void a_keep_that_may_not_ask_says_that_somebody_waits(void **state)
+SCRIPT_TEST(a_keep_that_may_not_ask_says_that_somebody_waits)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_deny(f, "pubsub");
     assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "1 60000 1 *");
@@ -371,9 +332,8 @@ static long long commands_called(script_fixture *f)
     return sum;
 }
 
-static void a_lock_that_nobody_else_wants_costs_few_commands(void **state)
+SCRIPT_TEST(a_lock_that_nobody_else_wants_costs_few_commands)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_lock_acquire(f, "a:1");
@@ -402,10 +362,9 @@ hand_over_cost(script_fixture *f, const char *from, const char *to)
 /* A release costs the same however many wait. A run of hand-overs that is longer
    than a second lets others in, so the two come one right after the other, and
    those after a break of ours are not compared. */
-static void a_hand_over_costs_the_same_with_many_waiters(void **state)
+SCRIPT_TEST(a_hand_over_costs_the_same_with_many_waiters)
 {
     enum { MANY = 200, RUN_MS = 900 };
-    script_fixture *f = *state;
     char claim[16];
     uint64_t begun;
     long long many, few;
@@ -430,31 +389,5 @@ static void a_hand_over_costs_the_same_with_many_waiters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_full_server_refuses_to_queue_a_claim),
-        SCRIPT_TEST(a_full_server_lets_a_release_be_open),
-        SCRIPT_TEST(a_full_server_lets_redissons_count_follow),
-        SCRIPT_TEST(a_full_server_lets_dead_waiters_be_parked),
-        SCRIPT_TEST(so_does_it_where_nobody_is_alive),
-        SCRIPT_TEST(where_none_may_be_parked_there_is_no_more_to_do),
-        SCRIPT_TEST(a_full_server_lets_a_claim_end),
-        SCRIPT_TEST(a_full_server_lets_a_hold_be_revoked),
-        SCRIPT_TEST(a_name_that_is_no_lock_is_refused),
-        SCRIPT_TEST(another_layout_is_refused),
-        SCRIPT_TEST(a_map_or_another_kind_of_lock_is_left_alone),
-        SCRIPT_TEST(a_queue_of_another_type_stops_a_script_before_it_begins),
-        SCRIPT_TEST(a_token_that_is_no_counter_leaves_the_name_free),
-        SCRIPT_TEST(a_fair_queue_of_another_type_does_not_stop_a_release),
-        SCRIPT_TEST(what_is_no_member_does_not_keep_a_hold_from_its_end),
-        SCRIPT_TEST(waiters_that_may_not_ask_still_get_the_lock),
-        SCRIPT_TEST(a_close_that_may_not_count_is_answered),
-        SCRIPT_TEST(a_revocation_that_may_not_be_told_is_one),
-        SCRIPT_TEST(a_renewal_that_is_denied_says_so),
-        SCRIPT_TEST(a_keep_that_may_not_ask_says_that_somebody_waits),
-        SCRIPT_TEST(a_lock_that_nobody_else_wants_costs_few_commands),
-        SCRIPT_TEST(a_hand_over_costs_the_same_with_many_waiters),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

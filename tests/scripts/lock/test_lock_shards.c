@@ -12,18 +12,17 @@
 #define EAR_OF_C   "+latchkey:{n}:i:c"
 #define PLAIN_OF_B "latchkey:in::b"
 
+#define SHARD_TEST(name)                                                       \
+    CHECK_TEST_OF(name, script_fixture *f, setup, script_teardown)
+
 static int setup(void **state)
 {
     lua_lock_be_near(true);
     return script_setup(state);
 }
 
-#define SHARD_TEST(f) cmocka_unit_test_setup_teardown(f, setup, script_teardown)
-
-static void one_is_granted_the_name_by_its_own_channel(void **state)
+SHARD_TEST(one_is_granted_the_name_by_its_own_channel)
 {
-    script_fixture *f = *state;
-
     script_listen(f, EAR_OF_B);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -33,10 +32,8 @@ static void one_is_granted_the_name_by_its_own_channel(void **state)
 }
 
 /* With another's in the line, the first of whom cannot be reached. */
-static void one_that_does_not_listen_there_is_passed_over(void **state)
+SHARD_TEST(one_that_does_not_listen_there_is_passed_over)
 {
-    script_fixture *f = *state;
-
     script_listen(f, PLAIN_OF_B);
     script_listen(f, EAR_OF_C);
     lua_lock_acquire(f, "a:1");
@@ -48,10 +45,8 @@ static void one_that_does_not_listen_there_is_passed_over(void **state)
 }
 
 /* Whichever way the one that hands over is told of by itself. */
-static void it_is_the_waiter_who_says_how(void **state)
+SHARD_TEST(it_is_the_waiter_who_says_how)
 {
-    script_fixture *f = *state;
-
     script_listen(f, EAR_OF_B);
     script_listen(f, "latchkey:in::c");
     lua_lock_acquire(f, "a:1");
@@ -66,10 +61,8 @@ static void it_is_the_waiter_who_says_how(void **state)
 }
 
 /* The first is dead, so that all are looked at; the second listens as of old. */
-static void those_of_both_ways_are_counted_in_one_line(void **state)
+SHARD_TEST(those_of_both_ways_are_counted_in_one_line)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::c");
     script_listen(f, "+latchkey:{n}:i:d");
     lua_lock_acquire(f, "a:1");
@@ -85,10 +78,8 @@ static void those_of_both_ways_are_counted_in_one_line(void **state)
     assert_like(script_heard(f), "latchkey:{n}:i:d grant 0 lock d:1 *");
 }
 
-static void redissons_waiters_are_told_where_they_listen(void **state)
+SHARD_TEST(redissons_waiters_are_told_where_they_listen)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "+" LUA_LOCK_CHANNEL);
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 *");
@@ -99,10 +90,8 @@ static void redissons_waiters_are_told_where_they_listen(void **state)
     assert_string_equal(script_heard(f), LUA_LOCK_CHANNEL " 0\n");
 }
 
-static void and_nowhere_else(void **state)
+SHARD_TEST(and_nowhere_else)
 {
-    script_fixture *f = *state;
-
     script_listen(f, LUA_LOCK_CHANNEL);
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 0 *");
@@ -111,10 +100,8 @@ static void and_nowhere_else(void **state)
 }
 
 /* What one that holds has to know comes where it listens as long as it lives. */
-static void a_hold_is_revoked_at_the_inbox_of_the_client(void **state)
+SHARD_TEST(a_hold_is_revoked_at_the_inbox_of_the_client)
 {
-    script_fixture *f = *state;
-
     script_listen(f, PLAIN_OF_B);
     script_listen(f, EAR_OF_B);
     lua_lock_acquire(f, "b:1");
@@ -124,19 +111,9 @@ static void a_hold_is_revoked_at_the_inbox_of_the_client(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SHARD_TEST(one_is_granted_the_name_by_its_own_channel),
-        SHARD_TEST(one_that_does_not_listen_there_is_passed_over),
-        SHARD_TEST(it_is_the_waiter_who_says_how),
-        SHARD_TEST(those_of_both_ways_are_counted_in_one_line),
-        SHARD_TEST(redissons_waiters_are_told_where_they_listen),
-        SHARD_TEST(and_nowhere_else),
-        SHARD_TEST(a_hold_is_revoked_at_the_inbox_of_the_client),
-    };
-
     if (script_start_server(NULL) != 0)
         return 1;
     if (!script_server_shards())
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, NULL, script_stop_server);
+    return check_all(NULL, script_stop_server);
 }

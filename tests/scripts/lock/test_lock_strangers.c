@@ -24,9 +24,8 @@ static void assert_given_to_b(script_fixture *f, const char *stranger)
         fail_msg("%s: not parked", stranger);
 }
 
-static void a_release_gives_to_a_waiter_for_the_lock(void **state)
+SCRIPT_TEST(a_release_gives_to_a_waiter_for_the_lock)
 {
-    script_fixture *f = *state;
     const char *stranger;
     bool is_there;
 
@@ -45,9 +44,8 @@ static void a_release_gives_to_a_waiter_for_the_lock(void **state)
     }
 }
 
-static void a_touch_gives_to_a_waiter_for_the_lock(void **state)
+SCRIPT_TEST(a_touch_gives_to_a_waiter_for_the_lock)
 {
-    script_fixture *f = *state;
     const char *stranger;
     bool is_there;
 
@@ -67,10 +65,8 @@ static void a_touch_gives_to_a_waiter_for_the_lock(void **state)
 }
 
 /* Nor does it make room for somebody who is to be passed by. */
-static void
-a_fair_lock_waits_for_none_of_them_and_for_who_is_behind(void **state)
+SCRIPT_TEST(a_fair_lock_waits_for_none_of_them_and_for_who_is_behind)
 {
-    script_fixture *f = *state;
     bool is_there;
 
     listen_to_all(f);
@@ -87,10 +83,8 @@ a_fair_lock_waits_for_none_of_them_and_for_who_is_behind(void **state)
     }
 }
 
-static void behind_a_crowd_of_them_a_waiter_gets_its_turn(void **state)
+SCRIPT_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     lua_lock_acquire(f, "a:1");
     strangers_crowd(f, 1, CROWD);
@@ -103,13 +97,5 @@ static void behind_a_crowd_of_them_a_waiter_gets_its_turn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_release_gives_to_a_waiter_for_the_lock),
-        SCRIPT_TEST(a_touch_gives_to_a_waiter_for_the_lock),
-        SCRIPT_TEST(a_fair_lock_waits_for_none_of_them_and_for_who_is_behind),
-        SCRIPT_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

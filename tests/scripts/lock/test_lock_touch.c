@@ -16,9 +16,8 @@ static void b_waits(script_fixture *f)
     lua_lock_acquire(f, "b:1");
 }
 
-static void it_tells_the_ticket_and_leaves_one_mark(void **state)
+SCRIPT_TEST(it_tells_the_ticket_and_leaves_one_mark)
 {
-    script_fixture *f = *state;
     long long ticket;
     char expected[100];
 
@@ -33,27 +32,21 @@ static void it_tells_the_ticket_and_leaves_one_mark(void **state)
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "3");
 }
 
-static void a_claim_that_does_not_wait_makes_no_key(void **state)
+SCRIPT_TEST(a_claim_that_does_not_wait_makes_no_key)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 0 0 0 (0) ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_void_claim_does_not_come_back(void **state)
+SCRIPT_TEST(a_void_claim_does_not_come_back)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     lua_lock_leave(f, "b:1", true);
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
 }
 
-static void one_that_is_parked_gets_its_place_back(void **state)
+SCRIPT_TEST(one_that_is_parked_gets_its_place_back)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "c", "d", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -68,10 +61,8 @@ static void one_that_is_parked_gets_its_place_back(void **state)
 }
 
 /* Its place counts within the very call that gives it back. */
-static void it_comes_before_those_behind_it_at_once(void **state)
+SCRIPT_TEST(it_comes_before_those_behind_it_at_once)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "c", "d", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -85,10 +76,8 @@ static void it_comes_before_those_behind_it_at_once(void **state)
     assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "1");
 }
 
-static void nor_does_it_come_before_those_in_front_of_it(void **state)
+SCRIPT_TEST(nor_does_it_come_before_those_in_front_of_it)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "d", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -103,10 +92,8 @@ static void nor_does_it_come_before_those_in_front_of_it(void **state)
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
-static void a_free_name_goes_to_the_first_with_a_message(void **state)
+SCRIPT_TEST(a_free_name_goes_to_the_first_with_a_message)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     lua_lock_acquire(f, "c:1");
     script_redis(f, "DEL n");
@@ -116,10 +103,8 @@ static void a_free_name_goes_to_the_first_with_a_message(void **state)
         strstr(script_heard(f), "grant 0 lock b:1 " LUA_LOCK_NONCE));
 }
 
-static void of_two_members_the_hold_lasts_for_the_claim_lease(void **state)
+SCRIPT_TEST(of_two_members_the_hold_lasts_for_the_claim_lease)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     lua_lock_acquire(f, "b:2");
     script_redis(f, "DEL n");
@@ -129,10 +114,8 @@ static void of_two_members_the_hold_lasts_for_the_claim_lease(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_grant_whose_message_was_lost_is_told(void **state)
+SCRIPT_TEST(a_grant_whose_message_was_lost_is_told)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     lua_lock_release(f, "a:1", 0);
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * 63)");
@@ -140,19 +123,16 @@ static void a_grant_whose_message_was_lost_is_told(void **state)
                 lua_lock_fence(f));
 }
 
-static void of_none_it_goes_on_handing_over(void **state)
+SCRIPT_TEST(of_none_it_goes_on_handing_over)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     script_redis(f, "DEL n");
     assert_like(lua_lock_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
-static void the_first_behind_redisson_is_told_and_redisson_met(void **state)
+SCRIPT_TEST(the_first_behind_redisson_is_told_and_redisson_met)
 {
-    script_fixture *f = *state;
     lk__record_text record;
 
     b_waits(f);
@@ -164,10 +144,8 @@ static void the_first_behind_redisson_is_told_and_redisson_met(void **state)
     assert_true(record.turn.size > 1);
 }
 
-static void a_peek_at_a_held_name_is_one_look(void **state)
+SCRIPT_TEST(a_peek_at_a_held_name_is_one_look)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     assert_like(lua_lock_peek(f, "b:1"), "1 *");
     assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " b"), "nil");
@@ -175,10 +153,8 @@ static void a_peek_at_a_held_name_is_one_look(void **state)
     assert_like(lua_lock_peek(f, "b:1"), "2 30000 0 0 0 (0) (1 * 30000 *)");
 }
 
-static void those_that_nobody_comes_back_for_are_swept(void **state)
+SCRIPT_TEST(those_that_nobody_comes_back_for_are_swept)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "c", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -196,10 +172,8 @@ static void those_that_nobody_comes_back_for_are_swept(void **state)
     assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " b"), "nil");
 }
 
-static void a_full_server_does_not_refuse_it(void **state)
+SCRIPT_TEST(a_full_server_does_not_refuse_it)
 {
-    script_fixture *f = *state;
-
     b_waits(f);
     script_redis(f, "DEL n");
     script_fill_memory(f, true);
@@ -210,23 +184,5 @@ static void a_full_server_does_not_refuse_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(it_tells_the_ticket_and_leaves_one_mark),
-        SCRIPT_TEST(a_claim_that_does_not_wait_makes_no_key),
-        SCRIPT_TEST(a_void_claim_does_not_come_back),
-        SCRIPT_TEST(one_that_is_parked_gets_its_place_back),
-        SCRIPT_TEST(it_comes_before_those_behind_it_at_once),
-        SCRIPT_TEST(nor_does_it_come_before_those_in_front_of_it),
-        SCRIPT_TEST(a_free_name_goes_to_the_first_with_a_message),
-        SCRIPT_TEST(of_two_members_the_hold_lasts_for_the_claim_lease),
-        SCRIPT_TEST(a_grant_whose_message_was_lost_is_told),
-        SCRIPT_TEST(of_none_it_goes_on_handing_over),
-        SCRIPT_TEST(the_first_behind_redisson_is_told_and_redisson_met),
-        SCRIPT_TEST(a_peek_at_a_held_name_is_one_look),
-        SCRIPT_TEST(those_that_nobody_comes_back_for_are_swept),
-        SCRIPT_TEST(a_full_server_does_not_refuse_it),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

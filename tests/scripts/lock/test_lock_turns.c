@@ -64,9 +64,8 @@ static void theirs_had_it(script_fixture *f, long long from, long long till)
 
 /* ---- who is there ---- */
 
-static void the_open_message_names_the_ticket(void **state)
+SCRIPT_TEST(the_open_message_names_the_ticket)
 {
-    script_fixture *f = *state;
     char expected[200];
 
     lua_lock_at(f, 0);
@@ -88,10 +87,8 @@ static void assert_long_record(script_fixture *f)
                 900000000);
 }
 
-static void a_turn_that_is_noted_shortens_no_record(void **state)
+SCRIPT_TEST(a_turn_that_is_noted_shortens_no_record)
 {
-    script_fixture *f = *state;
-
     lua_lock_hear(f, "b", NULL);
     lua_lock_acquire(f, "a:1");
     lua_lock_acquire(f, "b:1");
@@ -105,10 +102,8 @@ static void a_turn_that_is_noted_shortens_no_record(void **state)
     assert_long_record(f);
 }
 
-static void a_waiter_behind_redisson_shortens_no_record(void **state)
+SCRIPT_TEST(a_waiter_behind_redisson_shortens_no_record)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     lua_lock_release(f, "a:1", 0);
     script_redis(f, "PEXPIRE " LUA_LOCK_RECORD " 1000000000");
@@ -118,10 +113,8 @@ static void a_waiter_behind_redisson_shortens_no_record(void **state)
     assert_long_record(f);
 }
 
-static void an_end_that_redisson_hears_shortens_no_record(void **state)
+SCRIPT_TEST(an_end_that_redisson_hears_shortens_no_record)
 {
-    script_fixture *f = *state;
-
     script_listen(f, LUA_LOCK_CHANNEL);
     lua_lock_acquire(f, "a:1");
     script_redis(f, "PEXPIRE " LUA_LOCK_RECORD " 1000000000");
@@ -130,10 +123,8 @@ static void an_end_that_redisson_hears_shortens_no_record(void **state)
     assert_long_record(f);
 }
 
-static void redissons_fair_queue_gets_its_turn(void **state)
+SCRIPT_TEST(redissons_fair_queue_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
     script_listen(f, LUA_LOCK_CHANNEL ":java:8");
@@ -141,10 +132,8 @@ static void redissons_fair_queue_gets_its_turn(void **state)
     assert_left_open(f);
 }
 
-static void the_head_of_the_fair_queue_is_told_on_its_own_channel(void **state)
+SCRIPT_TEST(the_head_of_the_fair_queue_is_told_on_its_own_channel)
 {
-    script_fixture *f = *state;
-
     lua_lock_acquire(f, "a:1");
     script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
     script_listen(f, LUA_LOCK_CHANNEL ":java:7");
@@ -154,30 +143,24 @@ static void the_head_of_the_fair_queue_is_told_on_its_own_channel(void **state)
 }
 
 /* Killed, Redisson's waiters leave their queue behind, which has no end. */
-static void a_fair_queue_in_which_nobody_listens_has_no_turn(void **state)
+SCRIPT_TEST(a_fair_queue_in_which_nobody_listens_has_no_turn)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
-static void a_client_that_spins_gets_its_turn(void **state)
+SCRIPT_TEST(a_client_that_spins_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "SET " LUA_LOCK_SPIN " 1 PX 60000");
     lua_lock_release(f, "a:1", 0);
     assert_left_open(f);
 }
 
-static void force_leaves_the_lock_open_in_the_others_turn(void **state)
+SCRIPT_TEST(force_leaves_the_lock_open_in_the_others_turn)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     f->interop = "1";
     assert_like(lua_lock_force(f, ""), "1 2 0 0");
@@ -186,10 +169,8 @@ static void force_leaves_the_lock_open_in_the_others_turn(void **state)
 
 /* ---- whose turn it is ---- */
 
-static void in_our_turn_the_lock_is_handed_over(void **state)
+SCRIPT_TEST(in_our_turn_the_lock_is_handed_over)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     lua_lock_at(f, 200);
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
@@ -205,10 +186,8 @@ static void in_our_turn_the_lock_is_handed_over(void **state)
     assert_left_open(f);
 }
 
-static void a_turn_of_ours_that_begins_in_an_hour_is_over(void **state)
+SCRIPT_TEST(a_turn_of_ours_that_begins_in_an_hour_is_over)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_touch(f, "c:1", NULL);
@@ -225,9 +204,8 @@ static void a_turn_of_ours_that_begins_in_an_hour_is_over(void **state)
     assert_left_open(f);
 }
 
-static void what_is_left_open_twice_was_left_open_first(void **state)
+SCRIPT_TEST(what_is_left_open_twice_was_left_open_first)
 {
-    script_fixture *f = *state;
     lk__turn_text first, second;
 
     left_open(f);
@@ -242,10 +220,8 @@ static void what_is_left_open_twice_was_left_open_first(void **state)
 
 /* ---- whether they come ---- */
 
-static void our_first_waits_for_them_to_come(void **state)
+SCRIPT_TEST(our_first_waits_for_them_to_come)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     lua_lock_at(f, 149);
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
@@ -256,10 +232,9 @@ static void our_first_waits_for_them_to_come(void **state)
 }
 
 /* A listener on the same channel may be one of another database. */
-static void turns_in_vain_make_ours_twice_as_long(void **state)
+SCRIPT_TEST(turns_in_vain_make_ours_twice_as_long)
 {
     static const long long turns[] = {500, 500, 1000, 2000, 2000};
-    script_fixture *f = *state;
     long long ms = 0;
 
     two_wait(f);
@@ -284,10 +259,8 @@ static void turns_in_vain_make_ours_twice_as_long(void **state)
 }
 
 /* Else the name would go from side to side at each release. */
-static void while_some_listen_they_have_it_for_a_moment_at_least(void **state)
+SCRIPT_TEST(while_some_listen_they_have_it_for_a_moment_at_least)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     theirs_had_it(f, 10, 19);
     assert_turn(f, 't', 10);
@@ -297,10 +270,8 @@ static void while_some_listen_they_have_it_for_a_moment_at_least(void **state)
 }
 
 /* Slow as they are then, they would get little else. */
-static void who_took_long_to_come_has_it_for_as_long(void **state)
+SCRIPT_TEST(who_took_long_to_come_has_it_for_as_long)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     theirs_had_it(f, 140, 140 + 129);
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
@@ -308,29 +279,23 @@ static void who_took_long_to_come_has_it_for_as_long(void **state)
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
-static void if_none_is_there_any_more_it_is_ours_at_once(void **state)
+SCRIPT_TEST(if_none_is_there_any_more_it_is_ours_at_once)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     f->interop = "0";
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
-static void so_it_is_when_they_came(void **state)
+SCRIPT_TEST(so_it_is_when_they_came)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     theirs_had_it(f, 10, 10);
     f->interop = "0";
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
-static void when_they_came_is_noted_once(void **state)
+SCRIPT_TEST(when_they_came_is_noted_once)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     theirs_had_it(f, 10, 10);
     theirs_had_it(f, 90, 90);
@@ -339,9 +304,8 @@ static void when_they_came_is_noted_once(void **state)
 
 /* ---- how long our turn is ---- */
 
-static void our_turn_is_as_long_as_they_had_the_lock(void **state)
+SCRIPT_TEST(our_turn_is_as_long_as_they_had_the_lock)
 {
-    script_fixture *f = *state;
     lk__turn_text turn;
 
     left_open(f);
@@ -353,10 +317,8 @@ static void our_turn_is_as_long_as_they_had_the_lock(void **state)
 }
 
 /* What is free while they are slow to come is lost to both. */
-static void our_turn_is_as_long_as_the_lock_lay_free(void **state)
+SCRIPT_TEST(our_turn_is_as_long_as_the_lock_lay_free)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     theirs_had_it(f, 410, 800);
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
@@ -365,10 +327,8 @@ static void our_turn_is_as_long_as_the_lock_lay_free(void **state)
     assert_turn(f, 'o', 400);
 }
 
-static void our_turn_is_half_a_second_at_most(void **state)
+SCRIPT_TEST(our_turn_is_half_a_second_at_most)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     theirs_had_it(f, 10, 4000);
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
@@ -377,10 +337,8 @@ static void our_turn_is_half_a_second_at_most(void **state)
 
 /* ---- newcomers of ours ---- */
 
-static void who_comes_in_their_turn_queues(void **state)
+SCRIPT_TEST(who_comes_in_their_turn_queues)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     lua_lock_hear(f, "d", NULL);
     assert_like(lua_lock_acquire(f, "d:1"), "2 0 * 0");
@@ -390,19 +348,15 @@ static void who_comes_in_their_turn_queues(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void who_only_tries_has_what_is_free_in_their_turn(void **state)
+SCRIPT_TEST(who_only_tries_has_what_is_free_in_their_turn)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     assert_like(lua_lock_acquire_with(f, "d:1", 'l', 't', 30000), "1 *");
 }
 
 /* A multilock tries all of its names before it waits for the first. */
-static void who_tries_and_will_wait_leaves_it_to_them(void **state)
+SCRIPT_TEST(who_tries_and_will_wait_leaves_it_to_them)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     assert_like(lua_lock_acquire_with(f, "d:1", 'l', 'y', 30000), "3 -1");
     assert_left_open(f);
@@ -411,10 +365,8 @@ static void who_tries_and_will_wait_leaves_it_to_them(void **state)
     assert_like(lua_lock_acquire_with(f, "e:1", 'l', 'y', 30000), "3 *");
 }
 
-static void who_spins_is_one_of_them(void **state)
+SCRIPT_TEST(who_spins_is_one_of_them)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     lua_lock_at(f, 100);
     assert_like(lua_lock_acquire_with(f, "d:1", 'l', 's', 30000), "1 *");
@@ -427,10 +379,8 @@ static void who_spins_is_one_of_them(void **state)
 
 /* ---- our side of an open release ---- */
 
-static void only_a_waiter_alive_is_told_that_the_lock_is_open(void **state)
+SCRIPT_TEST(only_a_waiter_alive_is_told_that_the_lock_is_open)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     f->interop = "1";
     script_deafen(f, "latchkey:in::b");
@@ -438,20 +388,16 @@ static void only_a_waiter_alive_is_told_that_the_lock_is_open(void **state)
     assert_like(script_heard(f), "latchkey:in::c open 0 lock c:1 *");
 }
 
-static void who_leaves_an_open_lock_passes_the_word_on(void **state)
+SCRIPT_TEST(who_leaves_an_open_lock_passes_the_word_on)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "latchkey:in::c open 0 lock c:1 *");
 }
 
-static void an_open_release_makes_no_record_that_stays(void **state)
+SCRIPT_TEST(an_open_release_makes_no_record_that_stays)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     f->interop = "1";
     script_redis(f, "DEL " LUA_LOCK_RECORD);
@@ -462,38 +408,5 @@ static void an_open_release_makes_no_record_that_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(the_open_message_names_the_ticket),
-        SCRIPT_TEST(a_turn_that_is_noted_shortens_no_record),
-        SCRIPT_TEST(a_waiter_behind_redisson_shortens_no_record),
-        SCRIPT_TEST(an_end_that_redisson_hears_shortens_no_record),
-        SCRIPT_TEST(redissons_fair_queue_gets_its_turn),
-        SCRIPT_TEST(the_head_of_the_fair_queue_is_told_on_its_own_channel),
-        SCRIPT_TEST(a_fair_queue_in_which_nobody_listens_has_no_turn),
-        SCRIPT_TEST(a_client_that_spins_gets_its_turn),
-        SCRIPT_TEST(force_leaves_the_lock_open_in_the_others_turn),
-        SCRIPT_TEST(in_our_turn_the_lock_is_handed_over),
-        SCRIPT_TEST(a_turn_of_ours_that_begins_in_an_hour_is_over),
-        SCRIPT_TEST(what_is_left_open_twice_was_left_open_first),
-        SCRIPT_TEST(our_first_waits_for_them_to_come),
-        SCRIPT_TEST(turns_in_vain_make_ours_twice_as_long),
-        SCRIPT_TEST(while_some_listen_they_have_it_for_a_moment_at_least),
-        SCRIPT_TEST(who_took_long_to_come_has_it_for_as_long),
-        SCRIPT_TEST(if_none_is_there_any_more_it_is_ours_at_once),
-        SCRIPT_TEST(so_it_is_when_they_came),
-        SCRIPT_TEST(when_they_came_is_noted_once),
-        SCRIPT_TEST(our_turn_is_as_long_as_they_had_the_lock),
-        SCRIPT_TEST(our_turn_is_as_long_as_the_lock_lay_free),
-        SCRIPT_TEST(our_turn_is_half_a_second_at_most),
-        SCRIPT_TEST(who_comes_in_their_turn_queues),
-        SCRIPT_TEST(who_only_tries_has_what_is_free_in_their_turn),
-        SCRIPT_TEST(who_tries_and_will_wait_leaves_it_to_them),
-        SCRIPT_TEST(who_spins_is_one_of_them),
-        SCRIPT_TEST(only_a_waiter_alive_is_told_that_the_lock_is_open),
-        SCRIPT_TEST(who_leaves_an_open_lock_passes_the_word_on),
-        SCRIPT_TEST(an_open_release_makes_no_record_that_stays),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

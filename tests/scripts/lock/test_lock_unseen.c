@@ -79,19 +79,15 @@ static void one_was_met(script_fixture *f)
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
-static void who_had_it_unasked_gets_a_turn_unseen(void **state)
+SCRIPT_TEST(who_had_it_unasked_gets_a_turn_unseen)
 {
-    script_fixture *f = *state;
-
     one_was_met(f);
     lua_lock_release(f, "b:1", 0);
     assert_left_open(f);
 }
 
-static void long_ago_they_were_met_no_more(void **state)
+SCRIPT_TEST(long_ago_they_were_met_no_more)
 {
-    script_fixture *f = *state;
-
     one_was_met(f);
     lua_lock_at(f, 10001);
     lua_lock_touch(f, "c:1", NULL);
@@ -99,10 +95,8 @@ static void long_ago_they_were_met_no_more(void **state)
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
-static void met_in_an_hour_is_not_met(void **state)
+SCRIPT_TEST(met_in_an_hour_is_not_met)
 {
-    script_fixture *f = *state;
-
     one_was_met(f);
     lua_lock_at(f, -HOUR_MS);
     lua_lock_touch(f, "c:1", NULL);
@@ -110,10 +104,8 @@ static void met_in_an_hour_is_not_met(void **state)
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
-static void in_vain_twice_they_are_taken_to_be_gone(void **state)
+SCRIPT_TEST(in_vain_twice_they_are_taken_to_be_gone)
 {
-    script_fixture *f = *state;
-
     one_was_met(f);
     lua_lock_release(f, "b:1", 0);
     lua_lock_at(f, 200);
@@ -131,9 +123,8 @@ static void in_vain_twice_they_are_taken_to_be_gone(void **state)
 }
 
 /* It came because it listened; it will again. */
-static void who_was_seen_to_wait_is_not_met(void **state)
+SCRIPT_TEST(who_was_seen_to_wait_is_not_met)
 {
-    script_fixture *f = *state;
     lk__turn_text turn;
 
     left_open(f);
@@ -163,9 +154,8 @@ static void left_to_the_unseen(script_fixture *f)
     assert_turn(f, 'p', -1);
 }
 
-static void after_less_than_a_second_it_is_handed_over(void **state)
+SCRIPT_TEST(after_less_than_a_second_it_is_handed_over)
 {
-    script_fixture *f = *state;
     lk__turn_text first, second;
 
     one_was_given_it(f);
@@ -178,9 +168,8 @@ static void after_less_than_a_second_it_is_handed_over(void **state)
 }
 
 /* It was free then, and who spins could have had it. */
-static void who_took_it_free_begins_the_time(void **state)
+SCRIPT_TEST(who_took_it_free_begins_the_time)
 {
-    script_fixture *f = *state;
     lk__turn_text first, second;
 
     one_was_given_it(f);
@@ -196,10 +185,8 @@ static void who_took_it_free_begins_the_time(void **state)
     assert_true(second.since > first.since);
 }
 
-static void in_our_turn_no_moment_is_left_to_the_unseen(void **state)
+SCRIPT_TEST(in_our_turn_no_moment_is_left_to_the_unseen)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     f->interop = "0";
     script_redis(f, "EVAL %s 1 " LUA_LOCK_RECORD,
@@ -213,10 +200,8 @@ static void in_our_turn_no_moment_is_left_to_the_unseen(void **state)
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
-static void the_first_of_ours_waits_for_a_moment(void **state)
+SCRIPT_TEST(the_first_of_ours_waits_for_a_moment)
 {
-    script_fixture *f = *state;
-
     left_to_the_unseen(f);
     lua_lock_at(f, 1011);
     assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
@@ -226,10 +211,8 @@ static void the_first_of_ours_waits_for_a_moment(void **state)
     assert_turn(f, 'o', 0);
 }
 
-static void a_listener_that_comes_then_has_a_whole_turn(void **state)
+SCRIPT_TEST(a_listener_that_comes_then_has_a_whole_turn)
 {
-    script_fixture *f = *state;
-
     left_to_the_unseen(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     lua_lock_at(f, 1149);
@@ -238,9 +221,8 @@ static void a_listener_that_comes_then_has_a_whole_turn(void **state)
     assert_like(lua_lock_touch(f, "c:1", NULL), held);
 }
 
-static void who_comes_then_is_met(void **state)
+SCRIPT_TEST(who_comes_then_is_met)
 {
-    script_fixture *f = *state;
     lk__turn_text turn;
 
     left_to_the_unseen(f);
@@ -254,10 +236,8 @@ static void who_comes_then_is_met(void **state)
 
 /* ---- where nobody of ours waits ---- */
 
-static void without_a_waiter_no_turn_begins(void **state)
+SCRIPT_TEST(without_a_waiter_no_turn_begins)
 {
-    script_fixture *f = *state;
-
     lua_lock_at(f, 0);
     f->interop = "1";
     lua_lock_acquire(f, "a:1");
@@ -266,11 +246,10 @@ static void without_a_waiter_no_turn_begins(void **state)
 }
 
 /* Else the next thread of the same client would always come before them. */
-static void without_a_waiter_those_who_are_seen_have_a_turn(void **state)
+SCRIPT_TEST(without_a_waiter_those_who_are_seen_have_a_turn)
 {
     static const char *const seen[] = {"PING", "SET " LUA_LOCK_SPIN " 1",
                                        "RPUSH " LUA_LOCK_FAIRQ " java:7"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
         lua_lock_at(f, 0);
@@ -285,10 +264,8 @@ static void without_a_waiter_those_who_are_seen_have_a_turn(void **state)
     }
 }
 
-static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
+SCRIPT_TEST(without_a_waiter_no_turn_of_ours_is_cut_short)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     lua_lock_at(f, 200);
     assert_like(lua_lock_touch(f, "b:1", NULL), held);
@@ -302,23 +279,5 @@ static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(who_had_it_unasked_gets_a_turn_unseen),
-        SCRIPT_TEST(long_ago_they_were_met_no_more),
-        SCRIPT_TEST(met_in_an_hour_is_not_met),
-        SCRIPT_TEST(in_vain_twice_they_are_taken_to_be_gone),
-        SCRIPT_TEST(who_was_seen_to_wait_is_not_met),
-        SCRIPT_TEST(after_less_than_a_second_it_is_handed_over),
-        SCRIPT_TEST(who_took_it_free_begins_the_time),
-        SCRIPT_TEST(in_our_turn_no_moment_is_left_to_the_unseen),
-        SCRIPT_TEST(the_first_of_ours_waits_for_a_moment),
-        SCRIPT_TEST(a_listener_that_comes_then_has_a_whole_turn),
-        SCRIPT_TEST(who_comes_then_is_met),
-        SCRIPT_TEST(without_a_waiter_no_turn_begins),
-        SCRIPT_TEST(without_a_waiter_those_who_are_seen_have_a_turn),
-        SCRIPT_TEST(without_a_waiter_no_turn_of_ours_is_cut_short),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

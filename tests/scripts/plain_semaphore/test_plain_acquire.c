@@ -19,10 +19,8 @@ static long long pttl(script_fixture *f, int key)
 
 /* ---- enough are free ---- */
 
-static void permits_are_taken_from_the_counter(void **state)
+PLAIN_TEST(permits_are_taken_from_the_counter)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     assert_like(plain_acquire(f, "b:2", "2"), "1");
     assert_free(f, "3");
@@ -30,30 +28,24 @@ static void permits_are_taken_from_the_counter(void **state)
     assert_free(f, "0");
 }
 
-static void a_counter_of_redissons_is_taken_from(void **state)
+PLAIN_TEST(a_counter_of_redissons_is_taken_from)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 1");
     assert_like(plain_acquire(f, "a:1", "1"), "1");
     assert_free(f, "0");
     assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
 }
 
-static void taking_keeps_the_counters_time(void **state)
+PLAIN_TEST(taking_keeps_the_counters_time)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "5", "60000");
     plain_acquire(f, "b:2", "2");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
 /* Nothing but the counter is left for ever. */
-static void what_stands_beside_the_counter_ends(void **state)
+PLAIN_TEST(what_stands_beside_the_counter_ends)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     plain_acquire(f, "b:2", "1");
     plain_acquire(f, "c:3", "1");
@@ -65,10 +57,8 @@ static void what_stands_beside_the_counter_ends(void **state)
 
 /* One counter is to be told from the next for as long as a change may be sent
    again. */
-static void the_record_lives_as_long_as_the_memo(void **state)
+PLAIN_TEST(the_record_lives_as_long_as_the_memo)
 {
-    script_fixture *f = *state;
-
     plain_life(f, 60000);
     plain_set(f, "a:1", "1");
     assert_in_range(pttl(f, KEY_RECORD), 650000, 660000);
@@ -78,20 +68,16 @@ static void the_record_lives_as_long_as_the_memo(void **state)
 }
 
 /* As docs/plain_semaphore.md says. */
-static void a_free_name_takes_little_memory(void **state)
+PLAIN_TEST(a_free_name_takes_little_memory)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     assert_in_range(number(script_redis(f, "MEMORY USAGE %s",
                                         f->keys[KEY_RECORD])),
                     1, 136);
 }
 
-static void nobody_is_told_that_permits_were_taken(void **state)
+PLAIN_TEST(nobody_is_told_that_permits_were_taken)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     script_listen(f, f->channel);
     plain_acquire(f, "b:2", "2");
@@ -100,10 +86,8 @@ static void nobody_is_told_that_permits_were_taken(void **state)
 
 /* ---- not enough are free ---- */
 
-static void who_cannot_have_all_gets_none_and_queues(void **state)
+PLAIN_TEST(who_cannot_have_all_gets_none_and_queues)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     assert_like(plain_acquire(f, "b:2", "2"), "2 -1 * 0");
     assert_free(f, "1");
@@ -112,19 +96,15 @@ static void who_cannot_have_all_gets_none_and_queues(void **state)
                 "b:2 " PLAIN_NONCE " c 2 30000 - p ");
 }
 
-static void waiting_makes_the_name_a_counters(void **state)
+PLAIN_TEST(waiting_makes_the_name_a_counters)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 1");
     plain_acquire(f, "b:2", "2");
     assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
 }
 
-static void a_try_does_not_queue(void **state)
+PLAIN_TEST(a_try_does_not_queue)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     assert_like(plain_try(f, "b:2", "2"), "3 -1");
     assert_free(f, "1");
@@ -132,29 +112,23 @@ static void a_try_does_not_queue(void **state)
     assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_QUEUE]), "0");
 }
 
-static void a_counter_below_zero_has_none(void **state)
+PLAIN_TEST(a_counter_below_zero_has_none)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n -3");
     assert_like(plain_try(f, "b:2", "1"), "3 -1");
     assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 0");
     assert_free(f, "-3");
 }
 
-static void an_unset_counter_is_not_waited_for(void **state)
+PLAIN_TEST(an_unset_counter_is_not_waited_for)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_acquire(f, "a:1", "1"), "4");
     assert_like(plain_try(f, "a:1", "1"), "4");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_waiter_learns_when_the_counter_ends(void **state)
+PLAIN_TEST(a_waiter_learns_when_the_counter_ends)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "1", "60000");
     plain_acquire(f, "b:2", "2");
     assert_in_range(script_item(f, 1), 50000, 60000);
@@ -164,9 +138,8 @@ static void a_waiter_learns_when_the_counter_ends(void **state)
 
 /* ---- others wait ---- */
 
-static void tickets_grow(void **state)
+PLAIN_TEST(tickets_grow)
 {
-    script_fixture *f = *state;
     long long first;
 
     plain_set(f, "a:1", "0");
@@ -178,10 +151,8 @@ static void tickets_grow(void **state)
 }
 
 /* A large request would starve if small ones passed it. */
-static void nobody_passes_a_waiter_that_needs_more(void **state)
+PLAIN_TEST(nobody_passes_a_waiter_that_needs_more)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", (char *)NULL);
     plain_set(f, "a:1", "3");
     plain_acquire(f, "b:2", "4");
@@ -192,10 +163,8 @@ static void nobody_passes_a_waiter_that_needs_more(void **state)
 }
 
 /* b:2 was told, and has not come yet. */
-static void nobody_passes_a_waiter_whose_turn_it_is(void **state)
+PLAIN_TEST(nobody_passes_a_waiter_whose_turn_it_is)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", (char *)NULL);
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "1");
@@ -206,10 +175,8 @@ static void nobody_passes_a_waiter_whose_turn_it_is(void **state)
     assert_free(f, "1");
 }
 
-static void a_dead_waiter_is_passed(void **state)
+PLAIN_TEST(a_dead_waiter_is_passed)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "3");
     plain_acquire(f, "b:2", "4");
     assert_like(plain_acquire(f, "c:3", "1"), "1");
@@ -219,10 +186,8 @@ static void a_dead_waiter_is_passed(void **state)
     assert_int_equal(plain_ticket(f, "c:3"), 0);
 }
 
-static void a_waiter_that_was_not_heard_of_for_long_is_passed(void **state)
+PLAIN_TEST(a_waiter_that_was_not_heard_of_for_long_is_passed)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", (char *)NULL);
     plain_set(f, "a:1", "3");
     plain_acquire(f, "b:2", "4");
@@ -230,10 +195,8 @@ static void a_waiter_that_was_not_heard_of_for_long_is_passed(void **state)
     assert_like(plain_acquire(f, "c:3", "1"), "1");
 }
 
-static void a_try_passes_the_dead_and_leaves_them_in_the_queue(void **state)
+PLAIN_TEST(a_try_passes_the_dead_and_leaves_them_in_the_queue)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "3");
     plain_acquire(f, "b:2", "4");
     assert_like(plain_try(f, "c:3", "1"), "1");
@@ -241,10 +204,8 @@ static void a_try_passes_the_dead_and_leaves_them_in_the_queue(void **state)
     assert_like(plain_queue(f), "b:2");
 }
 
-static void a_try_behind_more_of_the_dead_than_it_looks_at_is_busy(void **state)
+PLAIN_TEST(a_try_behind_more_of_the_dead_than_it_looks_at_is_busy)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "3");
     for (int i = 0; i < 64; i++)
         plain_put_dead(f, i);
@@ -254,11 +215,8 @@ static void a_try_behind_more_of_the_dead_than_it_looks_at_is_busy(void **state)
 }
 
 /* The next look, which is to be at once, goes on behind them. */
-static void
-an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again(void **state)
+PLAIN_TEST(an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "3");
     for (int i = 0; i < 64; i++)
         plain_put_dead(f, i);
@@ -269,10 +227,8 @@ an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again(void **state)
 
 /* ---- sending it again ---- */
 
-static void what_was_taken_is_not_taken_again(void **state)
+PLAIN_TEST(what_was_taken_is_not_taken_again)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     plain_acquire(f, "b:2", "2");
     assert_like(plain_acquire(f, "b:2", "2"), "1");
@@ -281,10 +237,8 @@ static void what_was_taken_is_not_taken_again(void **state)
 }
 
 /* The answer that was lost is given, whatever the counter is by now. */
-static void what_was_taken_stays_taken_when_the_counter_is_gone(void **state)
+PLAIN_TEST(what_was_taken_stays_taken_when_the_counter_is_gone)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     plain_acquire(f, "b:2", "2");
     script_redis(f, "DEL n");
@@ -292,9 +246,8 @@ static void what_was_taken_stays_taken_when_the_counter_is_gone(void **state)
     assert_free(f, "nil");
 }
 
-static void a_queued_claim_keeps_its_ticket_when_it_asks_again(void **state)
+PLAIN_TEST(a_queued_claim_keeps_its_ticket_when_it_asks_again)
 {
-    script_fixture *f = *state;
     long long ticket;
 
     plain_hear(f, "b:2", "c:3", (char *)NULL);
@@ -307,10 +260,8 @@ static void a_queued_claim_keeps_its_ticket_when_it_asks_again(void **state)
     assert_like(plain_queue(f), "b:2 c:3");
 }
 
-static void a_queued_claim_that_asks_again_takes_in_its_turn(void **state)
+PLAIN_TEST(a_queued_claim_that_asks_again_takes_in_its_turn)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", "c:3", (char *)NULL);
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "1");
@@ -322,10 +273,8 @@ static void a_queued_claim_that_asks_again_takes_in_its_turn(void **state)
     assert_like(plain_queue(f), "c:3");
 }
 
-static void a_queued_claim_that_asks_again_hears_of_the_end(void **state)
+PLAIN_TEST(a_queued_claim_that_asks_again_hears_of_the_end)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "1");
     script_redis(f, "DEL n");
@@ -334,10 +283,8 @@ static void a_queued_claim_that_asks_again_hears_of_the_end(void **state)
     assert_like(plain_acquire(f, "b:2", "1"), "4");
 }
 
-static void what_is_settled_is_forgotten(void **state)
+PLAIN_TEST(what_is_settled_is_forgotten)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "5");
     plain_acquire(f, "u:2", "1");
     plain_acquire(f, "v:2", "1");
@@ -348,11 +295,8 @@ static void what_is_settled_is_forgotten(void **state)
 }
 
 /* Whatever the answer is. */
-static void
-what_is_settled_is_forgotten_by_who_waits_or_is_refused(void **state)
+PLAIN_TEST(what_is_settled_is_forgotten_by_who_waits_or_is_refused)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "1");
     plain_acquire(f, "u:2", "1");
     plain_acquire_with(f, "u:3", 't', "", "1", "1");
@@ -366,10 +310,8 @@ what_is_settled_is_forgotten_by_who_waits_or_is_refused(void **state)
 
 /* ---- refusing ---- */
 
-static void a_claim_that_was_given_up_is_refused(void **state)
+PLAIN_TEST(a_claim_that_was_given_up_is_refused)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     plain_leave(f, "b:2", "60000");
     assert_like(plain_acquire(f, "b:2", "1"), "!LKVOID*");
@@ -379,10 +321,8 @@ static void a_claim_that_was_given_up_is_refused(void **state)
     assert_like(plain_acquire(f, "b:2", "1"), "1");
 }
 
-static void a_full_server_refuses_to_take_and_to_queue(void **state)
+PLAIN_TEST(a_full_server_refuses_to_take_and_to_queue)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     script_fill_memory(f, true);
     assert_like(plain_acquire(f, "b:2", "1"), "!OOM*");
@@ -391,10 +331,8 @@ static void a_full_server_refuses_to_take_and_to_queue(void **state)
     assert_like(plain_queue(f), "");
 }
 
-static void leased_permits_are_not_touched(void **state)
+PLAIN_TEST(leased_permits_are_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 5");
     script_redis(f, "ZADD %s 1 0123456789abcdef", f->keys[KEY_LEASES]);
     assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*leased*");
@@ -405,10 +343,8 @@ static void leased_permits_are_not_touched(void **state)
 }
 
 /* What another primitive left behind says nothing once the name is unset. */
-static void a_name_that_was_leased_once_may_be_a_counter(void **state)
+PLAIN_TEST(a_name_that_was_leased_once_may_be_a_counter)
 {
-    script_fixture *f = *state;
-
     plain_put_record(f, 'p');
     assert_like(plain_acquire(f, "a:1", "1"), "4");
     assert_like(plain_set(f, "b:2", "1"), "1 0 0 0");
@@ -417,19 +353,15 @@ static void a_name_that_was_leased_once_may_be_a_counter(void **state)
 }
 
 /* An open latch has no key of Redisson's. */
-static void a_latch_is_not_touched(void **state)
+PLAIN_TEST(a_latch_is_not_touched)
 {
-    script_fixture *f = *state;
-
     plain_put_record(f, 't');
     assert_like(plain_set(f, "a:1", "1"), "!LKTYPE*another*");
     assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*another*");
 }
 
-static void a_key_of_another_type_is_not_touched(void **state)
+PLAIN_TEST(a_key_of_another_type_is_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n a:1 1");
     assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*");
     script_redis(f, "DEL n");
@@ -442,10 +374,8 @@ static void a_key_of_another_type_is_not_touched(void **state)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
-static void another_layout_is_not_touched(void **state)
+PLAIN_TEST(another_layout_is_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 5");
     script_redis(f, "SET %s %s", f->keys[KEY_RECORD], "3c 0 0");
     assert_like(plain_acquire(f, "a:1", "1"), "!LKLAYOUT*");
@@ -453,10 +383,9 @@ static void another_layout_is_not_touched(void **state)
 }
 
 /* Whatever the side keys are, nothing is taken that is not noted. */
-static void a_side_key_of_another_type_keeps_the_permits(void **state)
+PLAIN_TEST(a_side_key_of_another_type_keeps_the_permits)
 {
     static const int side[] = {KEY_RECORD, KEY_QUEUE, KEY_MEMO};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(side) / sizeof(side[0]); i++) {
         server_flush(f->server);
@@ -468,10 +397,9 @@ static void a_side_key_of_another_type_keeps_the_permits(void **state)
     }
 }
 
-static void odd_names_work(void **state)
+PLAIN_TEST(odd_names_work)
 {
     static const char *const names[] = {"a{b}c", "sp ace", "\"'\\", "%d"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         script_set_name(f, names[i]);
@@ -483,47 +411,5 @@ static void odd_names_work(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(permits_are_taken_from_the_counter),
-        PLAIN_TEST(a_counter_of_redissons_is_taken_from),
-        PLAIN_TEST(taking_keeps_the_counters_time),
-        PLAIN_TEST(what_stands_beside_the_counter_ends),
-        PLAIN_TEST(the_record_lives_as_long_as_the_memo),
-        PLAIN_TEST(a_free_name_takes_little_memory),
-        PLAIN_TEST(nobody_is_told_that_permits_were_taken),
-        PLAIN_TEST(who_cannot_have_all_gets_none_and_queues),
-        PLAIN_TEST(waiting_makes_the_name_a_counters),
-        PLAIN_TEST(a_try_does_not_queue),
-        PLAIN_TEST(a_counter_below_zero_has_none),
-        PLAIN_TEST(an_unset_counter_is_not_waited_for),
-        PLAIN_TEST(a_waiter_learns_when_the_counter_ends),
-        PLAIN_TEST(tickets_grow),
-        PLAIN_TEST(nobody_passes_a_waiter_that_needs_more),
-        PLAIN_TEST(nobody_passes_a_waiter_whose_turn_it_is),
-        PLAIN_TEST(a_dead_waiter_is_passed),
-        PLAIN_TEST(a_waiter_that_was_not_heard_of_for_long_is_passed),
-        PLAIN_TEST(a_try_passes_the_dead_and_leaves_them_in_the_queue),
-        PLAIN_TEST(a_try_behind_more_of_the_dead_than_it_looks_at_is_busy),
-        PLAIN_TEST(
-            an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again),
-        PLAIN_TEST(what_was_taken_is_not_taken_again),
-        PLAIN_TEST(what_was_taken_stays_taken_when_the_counter_is_gone),
-        PLAIN_TEST(a_queued_claim_keeps_its_ticket_when_it_asks_again),
-        PLAIN_TEST(a_queued_claim_that_asks_again_takes_in_its_turn),
-        PLAIN_TEST(a_queued_claim_that_asks_again_hears_of_the_end),
-        PLAIN_TEST(what_is_settled_is_forgotten),
-        PLAIN_TEST(what_is_settled_is_forgotten_by_who_waits_or_is_refused),
-        PLAIN_TEST(a_claim_that_was_given_up_is_refused),
-        PLAIN_TEST(a_full_server_refuses_to_take_and_to_queue),
-        PLAIN_TEST(leased_permits_are_not_touched),
-        PLAIN_TEST(a_name_that_was_leased_once_may_be_a_counter),
-        PLAIN_TEST(a_latch_is_not_touched),
-        PLAIN_TEST(a_key_of_another_type_is_not_touched),
-        PLAIN_TEST(another_layout_is_not_touched),
-        PLAIN_TEST(a_side_key_of_another_type_keeps_the_permits),
-        PLAIN_TEST(odd_names_work),
-    };
-
-    return cmocka_run_group_tests_name("plain_acquire", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -23,19 +23,15 @@ static long long pttl(script_fixture *f, int key)
 
 /* ---- release ---- */
 
-static void a_release_adds_to_the_counter(void **state)
+PLAIN_TEST(a_release_adds_to_the_counter)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     assert_like(plain_release(f, "b:2", "3"), "1 0 0 0");
     assert_free(f, "4");
 }
 
-static void a_release_that_is_sent_again_adds_once(void **state)
+PLAIN_TEST(a_release_that_is_sent_again_adds_once)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     plain_release(f, "b:2", "3");
     assert_like(plain_release(f, "b:2", "3"), "1 0 0 0");
@@ -45,18 +41,14 @@ static void a_release_that_is_sent_again_adds_once(void **state)
     assert_free(f, "nil");
 }
 
-static void a_release_of_an_unset_counter_is_refused(void **state)
+PLAIN_TEST(a_release_of_an_unset_counter_is_refused)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_release(f, "a:1", "1"), "4");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_release_does_not_leave_the_range(void **state)
+PLAIN_TEST(a_release_does_not_leave_the_range)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "2147483646");
     assert_like(plain_release(f, "b:2", "2"), "3");
     assert_free(f, "2147483646");
@@ -65,10 +57,8 @@ static void a_release_does_not_leave_the_range(void **state)
     assert_like(plain_release(f, "c:3", "1"), "3");
 }
 
-static void a_release_keeps_the_counters_time(void **state)
+PLAIN_TEST(a_release_keeps_the_counters_time)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "1", "60000");
     plain_release(f, "b:2", "1");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
@@ -76,10 +66,8 @@ static void a_release_keeps_the_counters_time(void **state)
 
 /* Redisson's waiters count on the value; a number that is not above 0 would
    only make them fail. */
-static void redisson_hears_what_is_free_after_a_release(void **state)
+PLAIN_TEST(redisson_hears_what_is_free_after_a_release)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     script_listen(f, f->channel);
     plain_release(f, "b:2", "3");
@@ -92,10 +80,8 @@ static void redisson_hears_what_is_free_after_a_release(void **state)
     assert_string_equal(script_heard(f), "redisson_sc:{n} 1\n");
 }
 
-static void one_waiter_is_told_of_a_release(void **state)
+PLAIN_TEST(one_waiter_is_told_of_a_release)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", "c:3", (char *)NULL);
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "2");
@@ -108,10 +94,8 @@ static void one_waiter_is_told_of_a_release(void **state)
     assert_like(plain_queue(f), "b:2 c:3");
 }
 
-static void a_release_passes_the_dead(void **state)
+PLAIN_TEST(a_release_passes_the_dead)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "c:3", (char *)NULL);
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "2");
@@ -123,10 +107,8 @@ static void a_release_passes_the_dead(void **state)
 
 /* ---- add ---- */
 
-static void an_add_sets_an_unset_counter(void **state)
+PLAIN_TEST(an_add_sets_an_unset_counter)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_add(f, "a:1", "4"), "1 0 0 0");
     assert_free(f, "4");
     assert_like(plain_add(f, "a:1", "4"), "1 0 0 0");
@@ -135,10 +117,8 @@ static void an_add_sets_an_unset_counter(void **state)
     assert_int_equal(pttl(f, KEY_COUNTER), -1);
 }
 
-static void an_add_of_less_takes_away(void **state)
+PLAIN_TEST(an_add_of_less_takes_away)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "2");
     assert_like(plain_add(f, "b:2", "-5"), "1 0 0 0");
     assert_free(f, "-3");
@@ -146,10 +126,8 @@ static void an_add_of_less_takes_away(void **state)
     assert_free(f, "-3");
 }
 
-static void an_add_does_not_leave_the_range(void **state)
+PLAIN_TEST(an_add_does_not_leave_the_range)
 {
-    script_fixture *f = *state;
-
     plain_add(f, "a:1", "-2147483647");
     assert_like(plain_add(f, "b:2", "-1"), "3");
     assert_free(f, "-2147483647");
@@ -160,10 +138,8 @@ static void an_add_does_not_leave_the_range(void **state)
 }
 
 /* What others brought out of the range may be brought back. */
-static void an_add_leads_back_into_the_range(void **state)
+PLAIN_TEST(an_add_leads_back_into_the_range)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 3000000000");
     assert_like(plain_add(f, "a:1", "1"), "3");
     assert_like(plain_add(f, "b:2", "-1"), "1 0 0 0");
@@ -174,10 +150,8 @@ static void an_add_leads_back_into_the_range(void **state)
 }
 
 /* Redisson's own addPermits() drops it. */
-static void an_add_keeps_the_counters_time(void **state)
+PLAIN_TEST(an_add_keeps_the_counters_time)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "1", "60000");
     plain_add(f, "b:2", "1");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
@@ -185,10 +159,8 @@ static void an_add_keeps_the_counters_time(void **state)
 
 /* ---- set ---- */
 
-static void an_unset_counter_is_set(void **state)
+PLAIN_TEST(an_unset_counter_is_set)
 {
-    script_fixture *f = *state;
-
     script_listen(f, f->channel);
     assert_like(plain_set(f, "a:1", "10"), "1 0 0 0");
     assert_free(f, "10");
@@ -196,18 +168,14 @@ static void an_unset_counter_is_set(void **state)
     assert_string_equal(script_heard(f), "redisson_sc:{n} 10\n");
 }
 
-static void a_counter_is_set_for_a_time(void **state)
+PLAIN_TEST(a_counter_is_set_for_a_time)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "10", "60000");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
-static void a_set_counter_stays_as_it_is(void **state)
+PLAIN_TEST(a_set_counter_stays_as_it_is)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "10");
     assert_like(plain_set_for(f, "b:2", "15", "60000"), "2");
     assert_free(f, "10");
@@ -216,10 +184,8 @@ static void a_set_counter_stays_as_it_is(void **state)
     assert_like(plain_set(f, "c:3", "15"), "2");
 }
 
-static void a_set_that_is_sent_again_sets_once(void **state)
+PLAIN_TEST(a_set_that_is_sent_again_sets_once)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "10");
     plain_acquire(f, "b:2", "4");
     assert_like(plain_set(f, "a:1", "10"), "1 0 0 0");
@@ -229,10 +195,8 @@ static void a_set_that_is_sent_again_sets_once(void **state)
     assert_free(f, "nil");
 }
 
-static void a_full_server_refuses_to_set(void **state)
+PLAIN_TEST(a_full_server_refuses_to_set)
 {
-    script_fixture *f = *state;
-
     script_fill_memory(f, true);
     assert_like(plain_set(f, "a:1", "10"), "!OOM*");
     assert_like(plain_add(f, "a:1", "10"), "!OOM*");
@@ -241,10 +205,8 @@ static void a_full_server_refuses_to_set(void **state)
 
 /* ---- drain ---- */
 
-static void a_drain_takes_what_is_free(void **state)
+PLAIN_TEST(a_drain_takes_what_is_free)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "10");
     plain_acquire(f, "b:2", "3");
     script_listen(f, f->channel);
@@ -254,10 +216,8 @@ static void a_drain_takes_what_is_free(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_drain_that_is_sent_again_answers_the_same(void **state)
+PLAIN_TEST(a_drain_that_is_sent_again_answers_the_same)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "7");
     plain_drain(f, "b:2");
     plain_release(f, "c:3", "2");
@@ -265,28 +225,22 @@ static void a_drain_that_is_sent_again_answers_the_same(void **state)
     assert_free(f, "2");
 }
 
-static void a_drain_of_what_is_owed_says_so(void **state)
+PLAIN_TEST(a_drain_of_what_is_owed_says_so)
 {
-    script_fixture *f = *state;
-
     plain_add(f, "a:1", "-4");
     assert_like(plain_drain(f, "b:2"), "1 -4 0 0");
     assert_free(f, "0");
 }
 
-static void a_drain_of_an_unset_counter_is_refused(void **state)
+PLAIN_TEST(a_drain_of_an_unset_counter_is_refused)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_drain(f, "a:1"), "4");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
 /* Redisson's own drainPermits() drops it. */
-static void a_drain_keeps_the_counters_time(void **state)
+PLAIN_TEST(a_drain_keeps_the_counters_time)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "7", "60000");
     plain_drain(f, "b:2");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
@@ -294,10 +248,8 @@ static void a_drain_keeps_the_counters_time(void **state)
 
 /* ---- delete and count ---- */
 
-static void a_deleted_counter_is_unset(void **state)
+PLAIN_TEST(a_deleted_counter_is_unset)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "7");
     script_listen(f, f->channel);
     assert_like(plain_delete(f, "b:2"), "1 0 0 0");
@@ -306,10 +258,8 @@ static void a_deleted_counter_is_unset(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_delete_that_is_sent_again_deletes_once(void **state)
+PLAIN_TEST(a_delete_that_is_sent_again_deletes_once)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "7");
     plain_delete(f, "b:2");
     plain_set(f, "c:3", "8");
@@ -317,9 +267,8 @@ static void a_delete_that_is_sent_again_deletes_once(void **state)
     assert_free(f, "8");
 }
 
-static void a_delete_with_many_waiters_asks_to_be_gone_on_with(void **state)
+PLAIN_TEST(a_delete_with_many_waiters_asks_to_be_gone_on_with)
 {
-    script_fixture *f = *state;
     char claim[24];
 
     plain_set(f, "a:1", "0");
@@ -334,10 +283,8 @@ static void a_delete_with_many_waiters_asks_to_be_gone_on_with(void **state)
     assert_like(plain_recheck(f, "w:69"), "2");
 }
 
-static void a_count_tells_what_is_free(void **state)
+PLAIN_TEST(a_count_tells_what_is_free)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_count(f), "2");
     plain_set(f, "a:1", "7");
     assert_like(plain_count(f), "1 7");
@@ -350,10 +297,8 @@ static void a_count_tells_what_is_free(void **state)
 
 /* ---- refusing ---- */
 
-static void a_full_server_lets_change(void **state)
+PLAIN_TEST(a_full_server_lets_change)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "7");
     script_fill_memory(f, true);
     assert_like(plain_release(f, "b:2", "1"), "1 0 0 0");
@@ -378,10 +323,8 @@ static void assert_nothing_is_changed(script_fixture *f, const char *why)
     assert_like(plain_info(f), why);
 }
 
-static void leased_permits_are_not_touched(void **state)
+PLAIN_TEST(leased_permits_are_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 5");
     script_redis(f, "ZADD %s 1 0123456789abcdef", f->keys[KEY_LEASES]);
     assert_nothing_is_changed(f, "!LKTYPE*leased*");
@@ -389,10 +332,8 @@ static void leased_permits_are_not_touched(void **state)
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
-static void a_key_of_another_type_is_not_touched(void **state)
+PLAIN_TEST(a_key_of_another_type_is_not_touched)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n a:1 1");
     assert_nothing_is_changed(f, "!LKTYPE*");
     assert_like(script_redis(f, "DBSIZE"), "1");
@@ -404,10 +345,9 @@ static void a_key_of_another_type_is_not_touched(void **state)
 }
 
 /* Whatever the side keys are, nothing changes that is not noted. */
-static void a_side_key_of_another_type_keeps_the_counter(void **state)
+PLAIN_TEST(a_side_key_of_another_type_keeps_the_counter)
 {
     static const int side[] = {KEY_QUEUE, KEY_MEMO};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(side) / sizeof(side[0]); i++) {
         server_flush(f->server);
@@ -422,40 +362,5 @@ static void a_side_key_of_another_type_keeps_the_counter(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(a_release_adds_to_the_counter),
-        PLAIN_TEST(a_release_that_is_sent_again_adds_once),
-        PLAIN_TEST(a_release_of_an_unset_counter_is_refused),
-        PLAIN_TEST(a_release_does_not_leave_the_range),
-        PLAIN_TEST(a_release_keeps_the_counters_time),
-        PLAIN_TEST(redisson_hears_what_is_free_after_a_release),
-        PLAIN_TEST(one_waiter_is_told_of_a_release),
-        PLAIN_TEST(a_release_passes_the_dead),
-        PLAIN_TEST(an_add_sets_an_unset_counter),
-        PLAIN_TEST(an_add_of_less_takes_away),
-        PLAIN_TEST(an_add_does_not_leave_the_range),
-        PLAIN_TEST(an_add_leads_back_into_the_range),
-        PLAIN_TEST(an_add_keeps_the_counters_time),
-        PLAIN_TEST(an_unset_counter_is_set),
-        PLAIN_TEST(a_counter_is_set_for_a_time),
-        PLAIN_TEST(a_set_counter_stays_as_it_is),
-        PLAIN_TEST(a_set_that_is_sent_again_sets_once),
-        PLAIN_TEST(a_full_server_refuses_to_set),
-        PLAIN_TEST(a_drain_takes_what_is_free),
-        PLAIN_TEST(a_drain_that_is_sent_again_answers_the_same),
-        PLAIN_TEST(a_drain_of_what_is_owed_says_so),
-        PLAIN_TEST(a_drain_of_an_unset_counter_is_refused),
-        PLAIN_TEST(a_drain_keeps_the_counters_time),
-        PLAIN_TEST(a_deleted_counter_is_unset),
-        PLAIN_TEST(a_delete_that_is_sent_again_deletes_once),
-        PLAIN_TEST(a_delete_with_many_waiters_asks_to_be_gone_on_with),
-        PLAIN_TEST(a_count_tells_what_is_free),
-        PLAIN_TEST(a_full_server_lets_change),
-        PLAIN_TEST(leased_permits_are_not_touched),
-        PLAIN_TEST(a_key_of_another_type_is_not_touched),
-        PLAIN_TEST(a_side_key_of_another_type_keeps_the_counter),
-    };
-
-    return cmocka_run_group_tests_name("plain_change", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -71,10 +71,8 @@ static void assert_sound(script_fixture *f, const char *denied)
 
 /* ---- acquiring ---- */
 
-static void what_is_taken_without_a_right_is_noted(void **state)
+PLAIN_TEST(what_is_taken_without_a_right_is_noted)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 5");
         script_deny(f, commands[i]);
@@ -86,10 +84,9 @@ static void what_is_taken_without_a_right_is_noted(void **state)
     }
 }
 
-static void an_acquire_that_cannot_note_is_undone(void **state)
+PLAIN_TEST(an_acquire_that_cannot_note_is_undone)
 {
     static const char *const needed[] = {"hset", "pexpire"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < 2; i++) {
         script_redis(f, "SET n 5");
@@ -102,10 +99,8 @@ static void an_acquire_that_cannot_note_is_undone(void **state)
 }
 
 /* Others made the state, and it needs no new TTL; the memory does. */
-static void a_known_counter_is_not_taken_from_without_a_memory(void **state)
+PLAIN_TEST(a_known_counter_is_not_taken_from_without_a_memory)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
     script_deny(f, "pexpire");
@@ -114,10 +109,8 @@ static void a_known_counter_is_not_taken_from_without_a_memory(void **state)
     assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_MEMO]), "0");
 }
 
-static void queueing_without_a_right_leaves_no_half_a_place(void **state)
+PLAIN_TEST(queueing_without_a_right_leaves_no_half_a_place)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 1");
         script_deny(f, commands[i]);
@@ -130,10 +123,8 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
 }
 
 /* It queues behind a dead one, and its turn has come at once. */
-static void passing_the_dead_without_a_right_takes_or_does_not(void **state)
+PLAIN_TEST(passing_the_dead_without_a_right_takes_or_does_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 2");
         plain_put_dead(f, 1);
@@ -147,10 +138,8 @@ static void passing_the_dead_without_a_right_takes_or_does_not(void **state)
     }
 }
 
-static void a_look_without_a_right_takes_or_keeps_the_place(void **state)
+PLAIN_TEST(a_look_without_a_right_takes_or_keeps_the_place)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 0");
         plain_acquire(f, "a:1", "2");
@@ -168,10 +157,8 @@ static void a_look_without_a_right_takes_or_keeps_the_place(void **state)
 
 /* ---- changing ---- */
 
-static void a_release_without_a_right_is_done_and_noted_or_not(void **state)
+PLAIN_TEST(a_release_without_a_right_is_done_and_noted_or_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 1");
         plain_acquire(f, "a:1", "2");
@@ -184,10 +171,8 @@ static void a_release_without_a_right_is_done_and_noted_or_not(void **state)
     }
 }
 
-static void a_first_add_without_a_right_is_done_and_noted_or_not(void **state)
+PLAIN_TEST(a_first_add_without_a_right_is_done_and_noted_or_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_deny(f, commands[i]);
         plain_add(f, "b:2", "3");
@@ -201,10 +186,8 @@ static void a_first_add_without_a_right_is_done_and_noted_or_not(void **state)
     }
 }
 
-static void a_set_without_a_right_is_done_and_noted_or_not(void **state)
+PLAIN_TEST(a_set_without_a_right_is_done_and_noted_or_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_deny(f, commands[i]);
         plain_set_for(f, "b:2", "3", "60000");
@@ -218,10 +201,8 @@ static void a_set_without_a_right_is_done_and_noted_or_not(void **state)
     }
 }
 
-static void a_drain_without_a_right_is_done_and_noted_or_not(void **state)
+PLAIN_TEST(a_drain_without_a_right_is_done_and_noted_or_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 4");
         script_deny(f, commands[i]);
@@ -233,10 +214,8 @@ static void a_drain_without_a_right_is_done_and_noted_or_not(void **state)
     }
 }
 
-static void a_delete_without_a_right_is_done_and_noted_or_not(void **state)
+PLAIN_TEST(a_delete_without_a_right_is_done_and_noted_or_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 1");
         plain_acquire(f, "a:1", "2");
@@ -258,10 +237,8 @@ static void a_delete_without_a_right_is_done_and_noted_or_not(void **state)
 
 /* ---- giving up ---- */
 
-static void leaving_without_a_right_gives_back_once(void **state)
+PLAIN_TEST(leaving_without_a_right_gives_back_once)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 5");
         plain_acquire(f, "a:1", "2");
@@ -278,10 +255,8 @@ static void leaving_without_a_right_gives_back_once(void **state)
 
 /* ---- telling ---- */
 
-static void a_release_that_may_not_publish_says_so(void **state)
+PLAIN_TEST(a_release_that_may_not_publish_says_so)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "a:1", (char *)NULL);
     script_redis(f, "SET n 0");
     plain_acquire(f, "a:1", "1");
@@ -293,10 +268,8 @@ static void a_release_that_may_not_publish_says_so(void **state)
 }
 
 /* Denied is neither "nobody listens" nor "somebody does". */
-static void a_release_that_may_not_ask_tells_the_first(void **state)
+PLAIN_TEST(a_release_that_may_not_ask_tells_the_first)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "a:1", (char *)NULL);
     script_redis(f, "SET n 0");
     plain_acquire(f, "a:1", "1");
@@ -309,9 +282,8 @@ static void a_release_that_may_not_ask_tells_the_first(void **state)
 }
 
 /* What tells one counter from the next is not lost. */
-static void a_forget_that_may_not_write_forgets_nothing(void **state)
+PLAIN_TEST(a_forget_that_may_not_write_forgets_nothing)
 {
-    script_fixture *f = *state;
     long long gone;
 
     plain_set(f, "s:1", "1");
@@ -328,24 +300,5 @@ static void a_forget_that_may_not_write_forgets_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(what_is_taken_without_a_right_is_noted),
-        PLAIN_TEST(an_acquire_that_cannot_note_is_undone),
-        PLAIN_TEST(a_known_counter_is_not_taken_from_without_a_memory),
-        PLAIN_TEST(queueing_without_a_right_leaves_no_half_a_place),
-        PLAIN_TEST(passing_the_dead_without_a_right_takes_or_does_not),
-        PLAIN_TEST(a_look_without_a_right_takes_or_keeps_the_place),
-        PLAIN_TEST(a_release_without_a_right_is_done_and_noted_or_not),
-        PLAIN_TEST(a_first_add_without_a_right_is_done_and_noted_or_not),
-        PLAIN_TEST(a_set_without_a_right_is_done_and_noted_or_not),
-        PLAIN_TEST(a_drain_without_a_right_is_done_and_noted_or_not),
-        PLAIN_TEST(a_delete_without_a_right_is_done_and_noted_or_not),
-        PLAIN_TEST(leaving_without_a_right_gives_back_once),
-        PLAIN_TEST(a_release_that_may_not_publish_says_so),
-        PLAIN_TEST(a_forget_that_may_not_write_forgets_nothing),
-        PLAIN_TEST(a_release_that_may_not_ask_tells_the_first),
-    };
-
-    return cmocka_run_group_tests_name("plain_denied", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

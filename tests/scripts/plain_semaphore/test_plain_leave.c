@@ -28,10 +28,8 @@ static void three_wait(script_fixture *f)
 
 /* ---- leaving ---- */
 
-static void a_waiter_that_leaves_waits_no_more(void **state)
+PLAIN_TEST(a_waiter_that_leaves_waits_no_more)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     assert_like(plain_leave(f, "c:3", "0"), "1 1 0 0");
     assert_like(plain_queue(f), "b:2 d:4");
@@ -39,10 +37,8 @@ static void a_waiter_that_leaves_waits_no_more(void **state)
     assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (0)");
 }
 
-static void what_was_taken_is_given_back_once(void **state)
+PLAIN_TEST(what_was_taken_is_given_back_once)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     plain_acquire(f, "b:2", "2");
     assert_like(plain_leave(f, "b:2", "0"), "1 2 0 0");
@@ -51,10 +47,8 @@ static void what_was_taken_is_given_back_once(void **state)
     assert_free(f, "5");
 }
 
-static void what_is_given_back_goes_to_the_next(void **state)
+PLAIN_TEST(what_is_given_back_goes_to_the_next)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "c:3", (char *)NULL);
     plain_set(f, "a:1", "2");
     plain_acquire(f, "b:2", "2");
@@ -65,10 +59,8 @@ static void what_is_given_back_goes_to_the_next(void **state)
                 "redisson_sc:{n} 2\nlatchkey:in::c open 0 plain c:3 * n\n");
 }
 
-static void the_next_is_told_when_the_first_leaves(void **state)
+PLAIN_TEST(the_next_is_told_when_the_first_leaves)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 1");
     plain_leave(f, "b:2", "0");
@@ -76,10 +68,8 @@ static void the_next_is_told_when_the_first_leaves(void **state)
 }
 
 /* What came from another counter under this name was deleted with it. */
-static void nothing_is_given_back_to_another_counter(void **state)
+PLAIN_TEST(nothing_is_given_back_to_another_counter)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     plain_acquire(f, "b:2", "2");
     plain_delete(f, "c:3");
@@ -88,10 +78,8 @@ static void nothing_is_given_back_to_another_counter(void **state)
     assert_free(f, "1");
 }
 
-static void nothing_is_given_back_to_an_unset_counter(void **state)
+PLAIN_TEST(nothing_is_given_back_to_an_unset_counter)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "5");
     plain_acquire(f, "b:2", "2");
     script_redis(f, "DEL n");
@@ -99,10 +87,8 @@ static void nothing_is_given_back_to_an_unset_counter(void **state)
     assert_free(f, "nil");
 }
 
-static void a_claim_that_is_given_up_stays_void_for_eleven_minutes(void **state)
+PLAIN_TEST(a_claim_that_is_given_up_stays_void_for_eleven_minutes)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     plain_leave(f, "b:2", "60000");
     assert_like(plain_void(f), "b:2");
@@ -112,10 +98,8 @@ static void a_claim_that_is_given_up_stays_void_for_eleven_minutes(void **state)
     assert_like(plain_void(f), "b:2");
 }
 
-static void a_full_server_lets_leave(void **state)
+PLAIN_TEST(a_full_server_lets_leave)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "2");
     plain_acquire(f, "b:2", "2");
     plain_acquire(f, "c:3", "1");
@@ -127,10 +111,8 @@ static void a_full_server_lets_leave(void **state)
 
 /* ---- pass and info ---- */
 
-static void passing_goes_on_where_a_call_stopped(void **state)
+PLAIN_TEST(passing_goes_on_where_a_call_stopped)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", (char *)NULL);
     plain_set(f, "a:1", "0");
     for (int i = 0; i < 70; i++)
@@ -143,20 +125,16 @@ static void passing_goes_on_where_a_call_stopped(void **state)
     assert_like(plain_queue(f), "b:2");
 }
 
-static void passing_without_a_waiter_does_nothing(void **state)
+PLAIN_TEST(passing_without_a_waiter_does_nothing)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_pass(f), "3 -1 0 0 0 0 ()");
     plain_set(f, "a:1", "5");
     assert_like(plain_pass(f), "3 -1 0 0 0 0 ()");
     assert_free(f, "5");
 }
 
-static void info_tells_who_waits(void **state)
+PLAIN_TEST(info_tells_who_waits)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     plain_acquire_with(f, "b:2", 'q', "a b", "1", "");
     plain_acquire_with(f, "c:3", 'q', "", "2", "");
@@ -166,31 +144,13 @@ static void info_tells_who_waits(void **state)
     assert_like(plain_info(f), "3 1 () (c:3 2 * * \"\" c)");
 }
 
-static void info_of_nothing_is_empty(void **state)
+PLAIN_TEST(info_of_nothing_is_empty)
 {
-    script_fixture *f = *state;
-
     assert_like(plain_info(f), "3 0 () ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(a_waiter_that_leaves_waits_no_more),
-        PLAIN_TEST(what_was_taken_is_given_back_once),
-        PLAIN_TEST(what_is_given_back_goes_to_the_next),
-        PLAIN_TEST(the_next_is_told_when_the_first_leaves),
-        PLAIN_TEST(nothing_is_given_back_to_another_counter),
-        PLAIN_TEST(nothing_is_given_back_to_an_unset_counter),
-        PLAIN_TEST(a_claim_that_is_given_up_stays_void_for_eleven_minutes),
-        PLAIN_TEST(a_full_server_lets_leave),
-        PLAIN_TEST(passing_goes_on_where_a_call_stopped),
-        PLAIN_TEST(passing_without_a_waiter_does_nothing),
-        PLAIN_TEST(info_tells_who_waits),
-        PLAIN_TEST(info_of_nothing_is_empty),
-    };
-
-    return cmocka_run_group_tests_name("plain_leave", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

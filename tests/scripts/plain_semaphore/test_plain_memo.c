@@ -24,10 +24,8 @@ static long long pttl(script_fixture *f, int key)
 
 /* ---- the memory of changes ---- */
 
-static void the_memory_lasts_longer_than_anybody_asks_again(void **state)
+PLAIN_TEST(the_memory_lasts_longer_than_anybody_asks_again)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "7");
     script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
     plain_release(f, "u:2", "1");
@@ -37,10 +35,8 @@ static void the_memory_lasts_longer_than_anybody_asks_again(void **state)
     assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
 }
 
-static void what_is_settled_is_forgotten(void **state)
+PLAIN_TEST(what_is_settled_is_forgotten)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "7");
     plain_release(f, "u:2", "1");
     plain_release(f, "v:2", "1");
@@ -50,20 +46,16 @@ static void what_is_settled_is_forgotten(void **state)
     assert_free(f, "10");
 }
 
-static void what_is_settled_is_forgotten_by_who_is_refused(void **state)
+PLAIN_TEST(what_is_settled_is_forgotten_by_who_is_refused)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "2147483647");
     assert_like(plain_release_with(f, "u:2", "1", "1"), "3");
     assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "0");
 }
 
 /* Nothing is settled that the text does not name in full. */
-static void an_odd_text_forgets_nothing(void **state)
+PLAIN_TEST(an_odd_text_forgets_nothing)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "7");
     plain_release_with(f, "u:2", "1", "# x");
     plain_release_with(f, "odd", "1", "1");
@@ -71,9 +63,8 @@ static void an_odd_text_forgets_nothing(void **state)
     assert_like(script_redis(f, "HEXISTS %s #", f->keys[KEY_MEMO]), "1");
 }
 
-static void changes_of_long_ago_are_forgotten(void **state)
+PLAIN_TEST(changes_of_long_ago_are_forgotten)
 {
-    script_fixture *f = *state;
     long long now = script_now_ms(f);
 
     plain_set(f, "u:1", "7");
@@ -91,9 +82,8 @@ static void changes_of_long_ago_are_forgotten(void **state)
 }
 
 /* A client may ask for ten minutes. */
-static void a_change_of_ten_minutes_ago_is_not_made_again(void **state)
+PLAIN_TEST(a_change_of_ten_minutes_ago_is_not_made_again)
 {
-    script_fixture *f = *state;
     char words[48];
 
     plain_set(f, "u:1", "7");
@@ -107,9 +97,8 @@ static void a_change_of_ten_minutes_ago_is_not_made_again(void **state)
 }
 
 /* A large memory is looked through by one change after the other. */
-static void a_large_memory_is_looked_through_in_pieces(void **state)
+PLAIN_TEST(a_large_memory_is_looked_through_in_pieces)
 {
-    script_fixture *f = *state;
     char op[24];
 
     plain_set(f, "u:1", "7");
@@ -147,10 +136,8 @@ static long long commands_called(script_fixture *f)
     return sum;
 }
 
-static void a_counter_that_is_not_waited_for_costs_few_commands(void **state)
+PLAIN_TEST(a_counter_that_is_not_waited_for_costs_few_commands)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "u:1", "5");
     script_redis(f, "CONFIG RESETSTAT");
     plain_acquire_with(f, "u:2", 'q', "", "1", "1");
@@ -160,9 +147,8 @@ static void a_counter_that_is_not_waited_for_costs_few_commands(void **state)
     assert_in_range(commands_called(f), 1, 12);
 }
 
-static void a_release_costs_the_same_with_many_waiters(void **state)
+PLAIN_TEST(a_release_costs_the_same_with_many_waiters)
 {
-    script_fixture *f = *state;
     char claim[16];
     long long cost;
 
@@ -185,18 +171,5 @@ static void a_release_costs_the_same_with_many_waiters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(the_memory_lasts_longer_than_anybody_asks_again),
-        PLAIN_TEST(what_is_settled_is_forgotten),
-        PLAIN_TEST(what_is_settled_is_forgotten_by_who_is_refused),
-        PLAIN_TEST(an_odd_text_forgets_nothing),
-        PLAIN_TEST(changes_of_long_ago_are_forgotten),
-        PLAIN_TEST(a_change_of_ten_minutes_ago_is_not_made_again),
-        PLAIN_TEST(a_large_memory_is_looked_through_in_pieces),
-        PLAIN_TEST(a_counter_that_is_not_waited_for_costs_few_commands),
-        PLAIN_TEST(a_release_costs_the_same_with_many_waiters),
-    };
-
-    return cmocka_run_group_tests_name("plain_memo", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -28,9 +28,8 @@ static void assert_takes(script_fixture *f, const char *stranger)
     assert_free(f, "0");
 }
 
-static void a_release_tells_a_waiter_for_a_permit(void **state)
+PLAIN_TEST(a_release_tells_a_waiter_for_a_permit)
 {
-    script_fixture *f = *state;
     const char *stranger;
     bool is_there;
 
@@ -47,9 +46,8 @@ static void a_release_tells_a_waiter_for_a_permit(void **state)
     }
 }
 
-static void a_touch_finds_its_turn_behind_one(void **state)
+PLAIN_TEST(a_touch_finds_its_turn_behind_one)
 {
-    script_fixture *f = *state;
     const char *stranger;
     bool is_there;
 
@@ -63,9 +61,8 @@ static void a_touch_finds_its_turn_behind_one(void **state)
     }
 }
 
-static void an_acquire_waits_for_none_of_them(void **state)
+PLAIN_TEST(an_acquire_waits_for_none_of_them)
 {
-    script_fixture *f = *state;
     bool is_there;
 
     plain_hear(f, "x:1", (char *)NULL);
@@ -76,10 +73,8 @@ static void an_acquire_waits_for_none_of_them(void **state)
     assert_free(f, "0");
 }
 
-static void behind_a_crowd_of_them_a_waiter_gets_its_turn(void **state)
+PLAIN_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:1", (char *)NULL);
     plain_set(f, "s:1", "0");
     strangers_crowd(f, 1, CROWD);
@@ -91,13 +86,5 @@ static void behind_a_crowd_of_them_a_waiter_gets_its_turn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(a_release_tells_a_waiter_for_a_permit),
-        PLAIN_TEST(a_touch_finds_its_turn_behind_one),
-        PLAIN_TEST(an_acquire_waits_for_none_of_them),
-        PLAIN_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

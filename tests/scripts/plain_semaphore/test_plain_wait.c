@@ -22,10 +22,8 @@ static void three_wait(script_fixture *f)
 
 /* ---- recheck ---- */
 
-static void a_waiter_takes_in_its_turn(void **state)
+PLAIN_TEST(a_waiter_takes_in_its_turn)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 2");
     assert_like(plain_recheck(f, "b:2"), "1 *");
@@ -34,10 +32,8 @@ static void a_waiter_takes_in_its_turn(void **state)
     assert_int_equal(plain_ticket(f, "b:2"), 0);
 }
 
-static void a_waiter_that_took_is_told_so_again(void **state)
+PLAIN_TEST(a_waiter_that_took_is_told_so_again)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 2");
     plain_recheck(f, "b:2");
@@ -46,20 +42,16 @@ static void a_waiter_that_took_is_told_so_again(void **state)
     assert_free(f, "0");
 }
 
-static void a_waiter_that_needs_more_waits_on(void **state)
+PLAIN_TEST(a_waiter_that_needs_more_waits_on)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 1");
     assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (*)");
     assert_free(f, "1");
 }
 
-static void a_waiter_does_not_pass_those_before_it(void **state)
+PLAIN_TEST(a_waiter_does_not_pass_those_before_it)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 1");
     assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (*)");
@@ -69,10 +61,8 @@ static void a_waiter_does_not_pass_those_before_it(void **state)
 }
 
 /* One release may be enough for several: each that takes tells the next. */
-static void who_takes_tells_the_next(void **state)
+PLAIN_TEST(who_takes_tells_the_next)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     plain_release(f, "e:5", "4");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
@@ -86,19 +76,16 @@ static void who_takes_tells_the_next(void **state)
 }
 
 /* A message that was lost is made up for by whoever looks. */
-static void who_looks_in_vain_tells_the_one_whose_turn_it_is(void **state)
+PLAIN_TEST(who_looks_in_vain_tells_the_one_whose_turn_it_is)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 2");
     plain_recheck(f, "d:4");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
 }
 
-static void the_ticket_of_who_takes_is_the_one_it_had(void **state)
+PLAIN_TEST(the_ticket_of_who_takes_is_the_one_it_had)
 {
-    script_fixture *f = *state;
     long long ticket;
 
     plain_set(f, "a:1", "0");
@@ -110,20 +97,16 @@ static void the_ticket_of_who_takes_is_the_one_it_had(void **state)
 }
 
 /* It asks, so it lives, whatever its inbox says. */
-static void a_waiter_that_cannot_be_reached_takes_in_its_turn(void **state)
+PLAIN_TEST(a_waiter_that_cannot_be_reached_takes_in_its_turn)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "1");
     script_redis(f, "SET n 1");
     assert_like(plain_recheck(f, "b:2"), "1 *");
 }
 
-static void a_waiter_that_was_passed_comes_back_to_its_place(void **state)
+PLAIN_TEST(a_waiter_that_was_passed_comes_back_to_its_place)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     plain_age(f, "b:2", 3001);
     plain_release(f, "e:5", "1");
@@ -134,20 +117,16 @@ static void a_waiter_that_was_passed_comes_back_to_its_place(void **state)
     assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (*)");
 }
 
-static void a_stranger_is_not_queued_by_a_look(void **state)
+PLAIN_TEST(a_stranger_is_not_queued_by_a_look)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (0)");
     assert_like(plain_queue(f), "");
     assert_free(f, "1");
 }
 
-static void a_waiter_hears_that_the_counter_is_gone(void **state)
+PLAIN_TEST(a_waiter_hears_that_the_counter_is_gone)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "DEL n");
     assert_like(plain_recheck(f, "c:3"), "2");
@@ -156,20 +135,16 @@ static void a_waiter_hears_that_the_counter_is_gone(void **state)
     assert_like(plain_parked(f), "b:2 d:4"); /* who are told */
 }
 
-static void a_waiter_learns_when_the_counter_ends(void **state)
+PLAIN_TEST(a_waiter_learns_when_the_counter_ends)
 {
-    script_fixture *f = *state;
-
     plain_set_for(f, "a:1", "0", "60000");
     plain_acquire(f, "b:2", "1");
     plain_recheck(f, "b:2");
     assert_in_range(script_item(f, 1), 50000, 60000);
 }
 
-static void a_look_behind_many_dead_asks_to_be_repeated(void **state)
+PLAIN_TEST(a_look_behind_many_dead_asks_to_be_repeated)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     for (int i = 0; i < 70; i++)
         plain_put_dead(f, i);
@@ -180,10 +155,8 @@ static void a_look_behind_many_dead_asks_to_be_repeated(void **state)
 }
 
 /* The waiter had its place before the server was full. */
-static void a_full_server_lets_a_waiter_take(void **state)
+PLAIN_TEST(a_full_server_lets_a_waiter_take)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     plain_acquire(f, "b:2", "1");
     script_redis(f, "SET n 1");
@@ -194,9 +167,8 @@ static void a_full_server_lets_a_waiter_take(void **state)
 
 /* ---- touch ---- */
 
-static void a_touch_says_whose_turn_it_is(void **state)
+PLAIN_TEST(a_touch_says_whose_turn_it_is)
 {
-    script_fixture *f = *state;
     char expected[96];
 
     three_wait(f);
@@ -210,30 +182,24 @@ static void a_touch_says_whose_turn_it_is(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_touch_tells_another_clients_waiter(void **state)
+PLAIN_TEST(a_touch_tells_another_clients_waiter)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 2");
     assert_like(plain_touch(f, "c:3", "d:4"), "3 -1 0 0 0 0 (* *)");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
 }
 
-static void a_touch_says_that_nobodys_turn_has_come(void **state)
+PLAIN_TEST(a_touch_says_that_nobodys_turn_has_come)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "SET n 1");
     assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (* *)");
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_touch_passes_the_dead(void **state)
+PLAIN_TEST(a_touch_passes_the_dead)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     plain_age(f, "b:2", 3001);
     script_redis(f, "SET n 1");
@@ -242,10 +208,8 @@ static void a_touch_passes_the_dead(void **state)
     assert_like(plain_queue(f), "c:3 d:4");
 }
 
-static void a_touch_keeps_waiters_alive(void **state)
+PLAIN_TEST(a_touch_keeps_waiters_alive)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     plain_age(f, "b:2", 3001);
     plain_touch(f, "b:2", NULL);
@@ -254,20 +218,16 @@ static void a_touch_keeps_waiters_alive(void **state)
     assert_like(plain_queue(f), "b:2 c:3 d:4");
 }
 
-static void a_touch_does_not_queue(void **state)
+PLAIN_TEST(a_touch_does_not_queue)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "1");
     assert_like(plain_touch(f, "b:2", NULL), "3 -1 0 0 0 0 (0)");
     assert_like(plain_queue(f), "");
 }
 
 /* Ticket 0 has each of them look, and hear it. */
-static void a_touch_shows_that_the_counter_is_gone(void **state)
+PLAIN_TEST(a_touch_shows_that_the_counter_is_gone)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "DEL n");
     assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (0 0)");
@@ -278,10 +238,8 @@ static void a_touch_shows_that_the_counter_is_gone(void **state)
 /* ---- beside Redisson's clients ---- */
 
 /* These tell nobody of ours what they give back. */
-static void the_next_tries_for_itself_while_redisson_is_there(void **state)
+PLAIN_TEST(the_next_tries_for_itself_while_redisson_is_there)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     script_listen(f, f->channel);
     assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 1");
@@ -294,10 +252,8 @@ static void the_next_tries_for_itself_while_redisson_is_there(void **state)
     assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (*)");
 }
 
-static void the_next_tries_for_itself_where_redisson_is_said_to_be(void **state)
+PLAIN_TEST(the_next_tries_for_itself_where_redisson_is_said_to_be)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     plain_set(f, "a:1", "0");
     assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 1");
@@ -306,10 +262,8 @@ static void the_next_tries_for_itself_where_redisson_is_said_to_be(void **state)
 
 /* ---- waiters that were there when the counter was deleted ---- */
 
-static void who_waited_for_a_deleted_counter_hears_it(void **state)
+PLAIN_TEST(who_waited_for_a_deleted_counter_hears_it)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     assert_like(plain_delete(f, "e:5"), "1 0 0 0");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n"
@@ -320,10 +274,8 @@ static void who_waited_for_a_deleted_counter_hears_it(void **state)
     assert_like(plain_acquire(f, "d:4", "1"), "5");
 }
 
-static void a_counter_that_is_set_anew_has_no_old_waiters(void **state)
+PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     plain_delete(f, "e:5");
     plain_set(f, "f:6", "9");
@@ -335,10 +287,8 @@ static void a_counter_that_is_set_anew_has_no_old_waiters(void **state)
     assert_free(f, "0");
 }
 
-static void a_counter_that_is_set_anew_has_new_waiters(void **state)
+PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     plain_delete(f, "e:5");
     plain_set(f, "f:6", "0");
@@ -352,10 +302,8 @@ static void a_counter_that_is_set_anew_has_new_waiters(void **state)
 }
 
 /* The mark of the gone may be ahead of the server's clock. */
-static void a_new_ticket_is_above_those_that_are_gone(void **state)
+PLAIN_TEST(a_new_ticket_is_above_those_that_are_gone)
 {
-    script_fixture *f = *state;
-
     plain_set(f, "a:1", "0");
     plain_put_gone(f, 250000000000000);
     assert_like(plain_acquire(f, "b:2", "1"), "2 -1 250000000000001 0");
@@ -367,10 +315,8 @@ static void a_new_ticket_is_above_those_that_are_gone(void **state)
 enum { OURS_MS = 5, THEIRS_MS = 25 }; /* in a slice of 20 ms */
 
 /* What it answers in both. */
-static void while_redissons_listen_every_other_slice_is_theirs(void **state)
+PLAIN_TEST(while_redissons_listen_every_other_slice_is_theirs)
 {
-    script_fixture *f = *state;
-
     plain_hear(f, "b:2", (char *)NULL);
     script_listen(f, f->channel);
     plain_set(f, "a:1", "0");
@@ -385,10 +331,8 @@ static void while_redissons_listen_every_other_slice_is_theirs(void **state)
     assert_like(plain_recheck(f, "b:2"), "1 *");
 }
 
-static void who_comes_then_queues_and_who_tries_takes(void **state)
+PLAIN_TEST(who_comes_then_queues_and_who_tries_takes)
 {
-    script_fixture *f = *state;
-
     script_listen(f, f->channel);
     plain_set(f, "a:1", "1");
     script_at(f, THEIRS_MS);
@@ -402,38 +346,5 @@ static void who_comes_then_queues_and_who_tries_takes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PLAIN_TEST(a_waiter_takes_in_its_turn),
-        PLAIN_TEST(a_waiter_that_took_is_told_so_again),
-        PLAIN_TEST(a_waiter_that_needs_more_waits_on),
-        PLAIN_TEST(a_waiter_does_not_pass_those_before_it),
-        PLAIN_TEST(who_takes_tells_the_next),
-        PLAIN_TEST(who_looks_in_vain_tells_the_one_whose_turn_it_is),
-        PLAIN_TEST(the_ticket_of_who_takes_is_the_one_it_had),
-        PLAIN_TEST(a_waiter_that_cannot_be_reached_takes_in_its_turn),
-        PLAIN_TEST(a_waiter_that_was_passed_comes_back_to_its_place),
-        PLAIN_TEST(a_stranger_is_not_queued_by_a_look),
-        PLAIN_TEST(a_waiter_hears_that_the_counter_is_gone),
-        PLAIN_TEST(a_waiter_learns_when_the_counter_ends),
-        PLAIN_TEST(a_look_behind_many_dead_asks_to_be_repeated),
-        PLAIN_TEST(a_full_server_lets_a_waiter_take),
-        PLAIN_TEST(a_touch_says_whose_turn_it_is),
-        PLAIN_TEST(a_touch_tells_another_clients_waiter),
-        PLAIN_TEST(a_touch_says_that_nobodys_turn_has_come),
-        PLAIN_TEST(a_touch_passes_the_dead),
-        PLAIN_TEST(a_touch_keeps_waiters_alive),
-        PLAIN_TEST(a_touch_does_not_queue),
-        PLAIN_TEST(a_touch_shows_that_the_counter_is_gone),
-        PLAIN_TEST(the_next_tries_for_itself_while_redisson_is_there),
-        PLAIN_TEST(the_next_tries_for_itself_where_redisson_is_said_to_be),
-        PLAIN_TEST(who_waited_for_a_deleted_counter_hears_it),
-        PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters),
-        PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters),
-        PLAIN_TEST(a_new_ticket_is_above_those_that_are_gone),
-        PLAIN_TEST(while_redissons_listen_every_other_slice_is_theirs),
-        PLAIN_TEST(who_comes_then_queues_and_who_tries_takes),
-    };
-
-    return cmocka_run_group_tests_name("plain_wait", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -54,20 +54,16 @@ static long long ttl(script_fixture *f)
 
 /* ---- acquire ------------------------------------------------------------------- */
 
-static void a_free_name_gets_the_token_and_nothing_else(void **state)
+SCRIPT_TEST(a_free_name_gets_the_token_and_nothing_else)
 {
-    script_fixture *f = *state;
-
     assert_string_equal(acquire(f, "t1"), "1");
     assert_string_equal(script_redis(f, "GET n"), "t1");
     assert_in_range(ttl(f), 29000, 30000);
     assert_string_equal(script_redis(f, "DBSIZE"), "1");
 }
 
-static void a_name_with_anothers_token_is_left_alone(void **state)
+SCRIPT_TEST(a_name_with_anothers_token_is_left_alone)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n other PX 5000");
     assert_like(acquire(f, "t1"), "2 *");
     assert_in_range(script_item(f, 1), 4000, 5000);
@@ -75,47 +71,37 @@ static void a_name_with_anothers_token_is_left_alone(void **state)
     assert_in_range(ttl(f), 4000, 5000);
 }
 
-static void another_without_an_end_says_so(void **state)
+SCRIPT_TEST(another_without_an_end_says_so)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n other");
     assert_string_equal(acquire(f, "t1"), "2 -1");
 }
 
-static void an_acquire_said_twice_does_no_more_than_once(void **state)
+SCRIPT_TEST(an_acquire_said_twice_does_no_more_than_once)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     script_redis(f, "PEXPIRE n 7000");
     assert_string_equal(acquire(f, "t1"), "1");
     assert_in_range(ttl(f), 6000, 7000);
 }
 
-static void an_acquire_does_not_touch_what_is_no_string(void **state)
+SCRIPT_TEST(an_acquire_does_not_touch_what_is_no_string)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "RPUSH n x");
     assert_like(acquire(f, "t1"), "!WRONGTYPE*");
     assert_string_equal(script_redis(f, "LLEN n"), "1");
 }
 
-static void a_full_server_refuses_an_acquire(void **state)
+SCRIPT_TEST(a_full_server_refuses_an_acquire)
 {
-    script_fixture *f = *state;
-
     script_fill_memory(f, true);
     assert_like(acquire(f, "t1"), "!*OOM*");
     script_fill_memory(f, false);
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_denied_command_leaves_the_name_as_it_was(void **state)
+SCRIPT_TEST(a_denied_command_leaves_the_name_as_it_was)
 {
-    script_fixture *f = *state;
-
     script_deny(f, "set");
     assert_like(acquire(f, "t1"), "!*");
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
@@ -129,46 +115,36 @@ static void a_denied_command_leaves_the_name_as_it_was(void **state)
 
 /* ---- renew ------------------------------------------------------------------------ */
 
-static void a_token_that_stands_gets_a_longer_lease(void **state)
+SCRIPT_TEST(a_token_that_stands_gets_a_longer_lease)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     assert_string_equal(keep(f, "t1", 60000), "1");
     assert_in_range(ttl(f), 59000, 60000);
 }
 
-static void a_renewal_never_shortens(void **state)
+SCRIPT_TEST(a_renewal_never_shortens)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     assert_string_equal(keep(f, "t1", 5000), "1");
     assert_in_range(ttl(f), 29000, 30000);
 }
 
-static void a_renewal_gives_an_end_to_a_key_without_one(void **state)
+SCRIPT_TEST(a_renewal_gives_an_end_to_a_key_without_one)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     script_redis(f, "PERSIST n");
     assert_string_equal(keep(f, "t1", 5000), "1");
     assert_in_range(ttl(f), 4000, 5000);
 }
 
-static void a_renewal_never_makes_a_key(void **state)
+SCRIPT_TEST(a_renewal_never_makes_a_key)
 {
-    script_fixture *f = *state;
-
     assert_string_equal(keep(f, "t1", 5000), "2 0");
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
 }
 
-static void a_renewal_leaves_what_is_anothers(void **state)
+SCRIPT_TEST(a_renewal_leaves_what_is_anothers)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n other PX 5000");
     assert_string_equal(keep(f, "t1", 60000), "2 2");
     assert_in_range(ttl(f), 4000, 5000);
@@ -178,10 +154,8 @@ static void a_renewal_leaves_what_is_anothers(void **state)
     assert_string_equal(script_redis(f, "PTTL n"), "-1");
 }
 
-static void a_full_server_renews(void **state)
+SCRIPT_TEST(a_full_server_renews)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     script_fill_memory(f, true);
     assert_string_equal(keep(f, "t1", 60000), "1");
@@ -189,10 +163,8 @@ static void a_full_server_renews(void **state)
     assert_in_range(ttl(f), 59000, 60000);
 }
 
-static void a_denied_renewal_is_an_error_and_no_loss(void **state)
+SCRIPT_TEST(a_denied_renewal_is_an_error_and_no_loss)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     script_deny(f, "get");
     assert_like(keep(f, "t1", 60000), "!*");
@@ -201,20 +173,16 @@ static void a_denied_renewal_is_an_error_and_no_loss(void **state)
 
 /* ---- release ----------------------------------------------------------------------- */
 
-static void a_release_takes_the_token_away(void **state)
+SCRIPT_TEST(a_release_takes_the_token_away)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     assert_string_equal(release(f, "t1"), "1 1 0");
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
     assert_string_equal(release(f, "t1"), "1 0 0");
 }
 
-static void a_release_leaves_what_is_anothers(void **state)
+SCRIPT_TEST(a_release_leaves_what_is_anothers)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t2");
     assert_string_equal(release(f, "t1"), "1 0 0");
     assert_string_equal(script_redis(f, "GET n"), "t2");
@@ -224,10 +192,8 @@ static void a_release_leaves_what_is_anothers(void **state)
     assert_string_equal(script_redis(f, "LLEN n"), "1");
 }
 
-static void a_full_server_releases(void **state)
+SCRIPT_TEST(a_full_server_releases)
 {
-    script_fixture *f = *state;
-
     acquire(f, "t1");
     script_fill_memory(f, true);
     assert_string_equal(release(f, "t1"), "1 1 0");
@@ -241,9 +207,8 @@ static bool has_delifeq(script_fixture *f)
 }
 
 /* Valkey's, from 9.0. */
-static void a_release_tells_whether_the_server_has_delifeq(void **state)
+SCRIPT_TEST(a_release_tells_whether_the_server_has_delifeq)
 {
-    script_fixture *f = *state;
     bool has = has_delifeq(f);
 
     acquire(f, "t1");
@@ -252,10 +217,8 @@ static void a_release_tells_whether_the_server_has_delifeq(void **state)
     assert_string_equal(release(f, "t1"), "1 0 0");
 }
 
-static void asking_for_a_right_that_is_denied_is_no_denial(void **state)
+SCRIPT_TEST(asking_for_a_right_that_is_denied_is_no_denial)
 {
-    script_fixture *f = *state;
-
     if (!has_delifeq(f))
         skip();
     script_redis(f, "ACL LOG RESET");
@@ -267,10 +230,8 @@ static void asking_for_a_right_that_is_denied_is_no_denial(void **state)
 }
 
 /* What stands in the place of the script does the same. */
-static void delifeq_does_what_the_release_does(void **state)
+SCRIPT_TEST(delifeq_does_what_the_release_does)
 {
-    script_fixture *f = *state;
-
     if (!has_delifeq(f))
         skip();
     assert_string_equal(script_redis(f, "DELIFEQ n t1"), "0");
@@ -288,29 +249,5 @@ static void delifeq_does_what_the_release_does(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_free_name_gets_the_token_and_nothing_else),
-        SCRIPT_TEST(a_name_with_anothers_token_is_left_alone),
-        SCRIPT_TEST(another_without_an_end_says_so),
-        SCRIPT_TEST(an_acquire_said_twice_does_no_more_than_once),
-        SCRIPT_TEST(an_acquire_does_not_touch_what_is_no_string),
-        SCRIPT_TEST(a_full_server_refuses_an_acquire),
-        SCRIPT_TEST(a_denied_command_leaves_the_name_as_it_was),
-        SCRIPT_TEST(a_token_that_stands_gets_a_longer_lease),
-        SCRIPT_TEST(a_renewal_never_shortens),
-        SCRIPT_TEST(a_renewal_gives_an_end_to_a_key_without_one),
-        SCRIPT_TEST(a_renewal_never_makes_a_key),
-        SCRIPT_TEST(a_renewal_leaves_what_is_anothers),
-        SCRIPT_TEST(a_full_server_renews),
-        SCRIPT_TEST(a_denied_renewal_is_an_error_and_no_loss),
-        SCRIPT_TEST(a_release_takes_the_token_away),
-        SCRIPT_TEST(a_release_leaves_what_is_anothers),
-        SCRIPT_TEST(a_full_server_releases),
-        SCRIPT_TEST(a_release_tells_whether_the_server_has_delifeq),
-        SCRIPT_TEST(asking_for_a_right_that_is_denied_is_no_denial),
-        SCRIPT_TEST(delifeq_does_what_the_release_does),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -16,10 +16,8 @@ static long long pttl(script_fixture *f, const char *key)
 
 /* ---- keys ---- */
 
-static void a_writer_is_redissons_hash_and_a_record(void **state)
+SCRIPT_TEST(a_writer_is_redissons_hash_and_a_record)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_acquire(f, "a:1", 'w'), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
     assert_in_range(pttl(f, "n"), 20000, 30000);
@@ -27,10 +25,8 @@ static void a_writer_is_redissons_hash_and_a_record(void **state)
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
-static void a_reader_is_its_field_its_timeout_and_its_grant(void **state)
+SCRIPT_TEST(a_reader_is_its_field_its_timeout_and_its_grant)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
     assert_like(script_redis(f, "GET %s", lua_rwlock_timeout("a:1")), "1");
@@ -41,9 +37,8 @@ static void a_reader_is_its_field_its_timeout_and_its_grant(void **state)
     assert_like(script_redis(f, "DBSIZE"), "4");
 }
 
-static void after_all_have_left_one_key_is_left(void **state)
+SCRIPT_TEST(after_all_have_left_one_key_is_left)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'r');
@@ -57,9 +52,8 @@ static void after_all_have_left_one_key_is_left(void **state)
 
 /* ---- coming in ---- */
 
-static void readers_share_a_fence_and_a_writer_has_a_higher_one(void **state)
+SCRIPT_TEST(readers_share_a_fence_and_a_writer_has_a_higher_one)
 {
-    script_fixture *f = *state;
     int64_t read, wrote;
 
     lua_rwlock_acquire(f, "a:1", 'r');
@@ -76,10 +70,8 @@ static void readers_share_a_fence_and_a_writer_has_a_higher_one(void **state)
     assert_int_equal(lua_rwlock_fence(f), wrote);
 }
 
-static void sent_again_an_acquire_changes_nothing(void **state)
+SCRIPT_TEST(sent_again_an_acquire_changes_nothing)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'w');
     script_redis(f, "PEXPIRE n 5000");
     assert_like(lua_rwlock_acquire(f, "a:1", 'w'), "1 * ????");
@@ -89,9 +81,8 @@ static void sent_again_an_acquire_changes_nothing(void **state)
     assert_like(script_redis(f, "ZCARD " LUA_RWLOCK_QUEUE), "1");
 }
 
-static void a_writer_keeps_others_out_and_one_that_waits_new_readers(void **s)
+SCRIPT_TEST(a_writer_keeps_others_out_and_one_that_waits_new_readers)
 {
-    script_fixture *f = *s;
     const lua_rwlock_ask tries = {.mode = 'r', .how = 't'};
 
     lua_rwlock_hear(f, "b", NULL);
@@ -102,19 +93,15 @@ static void a_writer_keeps_others_out_and_one_that_waits_new_readers(void **s)
     assert_like(lua_rwlock_acquire_with(f, "c:1", tries), "1 * 30000");
 }
 
-static void a_writer_that_is_dead_keeps_nobody_out(void **state)
+SCRIPT_TEST(a_writer_that_is_dead_keeps_nobody_out)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     lua_rwlock_acquire(f, "b:1", 'w'); /* nobody listens for it */
     assert_like(lua_rwlock_acquire(f, "c:1", 'r'), "1 * 30000");
 }
 
-static void a_dead_reader_keeps_no_writer_out(void **state)
+SCRIPT_TEST(a_dead_reader_keeps_no_writer_out)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
     assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "1 * 30000");
@@ -122,10 +109,8 @@ static void a_dead_reader_keeps_no_writer_out(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_HOLDERS), "0");
 }
 
-static void a_reader_of_redissons_keeps_a_writer_out(void **state)
+SCRIPT_TEST(a_reader_of_redissons_keeps_a_writer_out)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n mode read java:7 2");
     script_redis(f, "PEXPIRE n 30000");
     script_redis(f, "SET {n}:java:7:rwlock_timeout:2 1");
@@ -133,19 +118,16 @@ static void a_reader_of_redissons_keeps_a_writer_out(void **state)
     assert_like(lua_rwlock_acquire(f, "c:1", 'r'), "1 * 30000");
 }
 
-static void a_name_that_is_a_lock_is_refused(void **state)
+SCRIPT_TEST(a_name_that_is_a_lock_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n java:7 1");
     assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "!LKTYPE *");
 }
 
 /* ---- handing on ---- */
 
-static void a_writer_hands_on_to_all_readers(void **state)
+SCRIPT_TEST(a_writer_hands_on_to_all_readers)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_hear(f, "b", "c", NULL);
@@ -166,9 +148,8 @@ static void a_writer_hands_on_to_all_readers(void **state)
                 "3000 n\n");
 }
 
-static void the_last_reader_hands_on_to_a_writer(void **state)
+SCRIPT_TEST(the_last_reader_hands_on_to_a_writer)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_hear(f, "c", NULL);
@@ -188,9 +169,8 @@ static void the_last_reader_hands_on_to_a_writer(void **state)
 }
 
 /* Those who came while the first ones read come in after the writer. */
-static void phases_take_turns(void **state)
+SCRIPT_TEST(phases_take_turns)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_hear(f, "b", "c", "d", NULL);
@@ -206,9 +186,8 @@ static void phases_take_turns(void **state)
 }
 
 /* Else every client of a name for which many wait would ask on and on. */
-static void many_who_wait_are_no_reason_to_go_on(void **state)
+SCRIPT_TEST(many_who_wait_are_no_reason_to_go_on)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     lua_rwlock_hear(f, "b", NULL);
@@ -220,10 +199,8 @@ static void many_who_wait_are_no_reason_to_go_on(void **state)
     assert_like(lua_rwlock_touch(f, "b:0", 'w'), "2 * 0 0 0 (*) ()");
 }
 
-static void a_touch_gives_what_is_free(void **state)
+SCRIPT_TEST(a_touch_gives_what_is_free)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_hear(f, "b", NULL);
     lua_rwlock_acquire(f, "a:1", 'w');
     lua_rwlock_acquire(f, "b:1", 'r');
@@ -234,9 +211,8 @@ static void a_touch_gives_what_is_free(void **state)
 
 /* ---- upgrades, reads beside the own write ---- */
 
-static void an_upgrade_waits_for_other_readers_only(void **state)
+SCRIPT_TEST(an_upgrade_waits_for_other_readers_only)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_hear(f, "a", NULL);
@@ -254,10 +230,8 @@ static void an_upgrade_waits_for_other_readers_only(void **state)
     assert_in_range(pttl(f, lua_rwlock_timeout("a:2")), 1000, 3000);
 }
 
-static void an_upgrade_without_its_base_is_lost(void **state)
+SCRIPT_TEST(an_upgrade_without_its_base_is_lost)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'u');
     script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
     assert_like(lua_rwlock_acquire_with(f, "a:2",
@@ -267,9 +241,8 @@ static void an_upgrade_without_its_base_is_lost(void **state)
 }
 
 /* Else the read would make the write last as long as it does. */
-static void a_read_beside_the_own_write_has_a_lease_of_its_own(void **state)
+SCRIPT_TEST(a_read_beside_the_own_write_has_a_lease_of_its_own)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r',
                                    .lease = 90000,
                                    .writes = "a:1"};
@@ -288,9 +261,8 @@ static void a_read_beside_the_own_write_has_a_lease_of_its_own(void **state)
 
 /* ---- ending, keeping ---- */
 
-static void on_a_mismatch_nothing_changes(void **state)
+SCRIPT_TEST(on_a_mismatch_nothing_changes)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'w');
@@ -302,10 +274,8 @@ static void on_a_mismatch_nothing_changes(void **state)
     assert_like(lua_rwlock_release(f, "a:1", fence), "2 0");
 }
 
-static void alone_it_ends_the_hold_and_tells_redisson(void **state)
+SCRIPT_TEST(alone_it_ends_the_hold_and_tells_redisson)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'w');
     script_listen(f, LUA_RWLOCK_CHANNEL);
     assert_like(lua_rwlock_release_alone(f, "a:1"), "1 2 0 0");
@@ -314,17 +284,14 @@ static void alone_it_ends_the_hold_and_tells_redisson(void **state)
     assert_like(lua_rwlock_release_alone(f, "a:1"), "2 0");
 }
 
-static void a_claim_that_was_given_up_is_refused(void **state)
+SCRIPT_TEST(a_claim_that_was_given_up_is_refused)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_leave(f, "a:1", 'r', true), "1 0 0 0");
     assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "!LKVOID *");
 }
 
-static void a_keep_lengthens_hash_and_timeout(void **state)
+SCRIPT_TEST(a_keep_lengthens_hash_and_timeout)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'r');
@@ -340,10 +307,8 @@ static void a_keep_lengthens_hash_and_timeout(void **state)
     assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "2 0");
 }
 
-static void a_renewal_has_one_key(void **state)
+SCRIPT_TEST(a_renewal_has_one_key)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     assert_like(lua_rwlock_renew(f, "n", "a:1", 60000), "1 ()");
     assert_in_range(pttl(f, "n"), 50000, 60000);
@@ -356,9 +321,8 @@ static void a_renewal_has_one_key(void **state)
     assert_like(lua_rwlock_renew(f, "n", "b:1", 60000), "1 (1 0)");
 }
 
-static void a_full_server_takes_nothing_in_and_lets_go(void **state)
+SCRIPT_TEST(a_full_server_takes_nothing_in_and_lets_go)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'w');
@@ -374,9 +338,8 @@ static void a_full_server_takes_nothing_in_and_lets_go(void **state)
 
 /* ---- changing ---- */
 
-static void a_downgrade_lets_readers_in_and_no_writer_between(void **state)
+SCRIPT_TEST(a_downgrade_lets_readers_in_and_no_writer_between)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_hear(f, "b", "c", NULL);
@@ -395,9 +358,8 @@ static void a_downgrade_lets_readers_in_and_no_writer_between(void **state)
     assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 1 1");
 }
 
-static void the_state_counts_no_dead_reader(void **state)
+SCRIPT_TEST(the_state_counts_no_dead_reader)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     assert_like(lua_rwlock_state(f), "1 0");
@@ -411,9 +373,8 @@ static void the_state_counts_no_dead_reader(void **state)
     assert_like(lua_rwlock_state(f), "1 0");
 }
 
-static void what_is_revoked_is_told_and_not_kept(void **state)
+SCRIPT_TEST(what_is_revoked_is_told_and_not_kept)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_hear(f, "a", NULL);
@@ -434,36 +395,5 @@ static void what_is_revoked_is_told_and_not_kept(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_writer_is_redissons_hash_and_a_record),
-        SCRIPT_TEST(a_reader_is_its_field_its_timeout_and_its_grant),
-        SCRIPT_TEST(after_all_have_left_one_key_is_left),
-        SCRIPT_TEST(readers_share_a_fence_and_a_writer_has_a_higher_one),
-        SCRIPT_TEST(sent_again_an_acquire_changes_nothing),
-        SCRIPT_TEST(a_writer_keeps_others_out_and_one_that_waits_new_readers),
-        SCRIPT_TEST(a_writer_that_is_dead_keeps_nobody_out),
-        SCRIPT_TEST(a_dead_reader_keeps_no_writer_out),
-        SCRIPT_TEST(a_reader_of_redissons_keeps_a_writer_out),
-        SCRIPT_TEST(a_name_that_is_a_lock_is_refused),
-        SCRIPT_TEST(a_writer_hands_on_to_all_readers),
-        SCRIPT_TEST(the_last_reader_hands_on_to_a_writer),
-        SCRIPT_TEST(phases_take_turns),
-        SCRIPT_TEST(many_who_wait_are_no_reason_to_go_on),
-        SCRIPT_TEST(a_touch_gives_what_is_free),
-        SCRIPT_TEST(an_upgrade_waits_for_other_readers_only),
-        SCRIPT_TEST(an_upgrade_without_its_base_is_lost),
-        SCRIPT_TEST(a_read_beside_the_own_write_has_a_lease_of_its_own),
-        SCRIPT_TEST(on_a_mismatch_nothing_changes),
-        SCRIPT_TEST(alone_it_ends_the_hold_and_tells_redisson),
-        SCRIPT_TEST(a_claim_that_was_given_up_is_refused),
-        SCRIPT_TEST(a_keep_lengthens_hash_and_timeout),
-        SCRIPT_TEST(a_renewal_has_one_key),
-        SCRIPT_TEST(a_downgrade_lets_readers_in_and_no_writer_between),
-        SCRIPT_TEST(the_state_counts_no_dead_reader),
-        SCRIPT_TEST(what_is_revoked_is_told_and_not_kept),
-        SCRIPT_TEST(a_full_server_takes_nothing_in_and_lets_go),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -15,10 +15,8 @@ static long long pttl(script_fixture *f, const char *key)
 
 /* ---- see ---- */
 
-static void it_tells_the_writer_and_those_who_wait_by_ticket(void **state)
+SCRIPT_TEST(it_tells_the_writer_and_those_who_wait_by_ticket)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'w');
     lua_rwlock_acquire(f, "b:1", 'r');
     lua_rwlock_acquire(f, "c:1", 'w');
@@ -30,9 +28,8 @@ static void it_tells_the_writer_and_those_who_wait_by_ticket(void **state)
     assert_like(lua_rwlock_see(f), "1 2 (*) (b:1 1 * * because r d:1 *)");
 }
 
-static void it_tells_readers_that_live_and_the_writer_first(void **state)
+SCRIPT_TEST(it_tells_readers_that_live_and_the_writer_first)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r', .writes = "z:1"};
 
     lua_rwlock_acquire(f, "a:1", 'u');
@@ -47,10 +44,8 @@ static void it_tells_readers_that_live_and_the_writer_first(void **state)
                                    "a:2 1 * * * because r) ()");
 }
 
-static void an_upgrade_is_seen_as_a_write_and_a_parked_one_too(void **state)
+SCRIPT_TEST(an_upgrade_is_seen_as_a_write_and_a_parked_one_too)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'u');
     lua_rwlock_acquire(f, "b:1", 'r');
     lua_rwlock_acquire_with(f, "a:2",
@@ -64,10 +59,8 @@ static void an_upgrade_is_seen_as_a_write_and_a_parked_one_too(void **state)
     assert_like(lua_rwlock_see(f), "1 1 (*) (a:2 1 * * because w)");
 }
 
-static void a_stranger_has_no_fence_and_no_nonce_is_told(void **state)
+SCRIPT_TEST(a_stranger_has_no_fence_and_no_nonce_is_told)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n mode read java:7 2");
     script_redis(f, "PEXPIRE n 30000");
     script_redis(f, "SET {n}:java:7:rwlock_timeout:2 1 PX 20000");
@@ -77,20 +70,16 @@ static void a_stranger_has_no_fence_and_no_nonce_is_told(void **state)
     assert_null(strstr(lua_rwlock_see(f), "0123456789abcdef"));
 }
 
-static void a_free_name_has_nobody(void **state)
+SCRIPT_TEST(a_free_name_has_nobody)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_see(f), "1 0 () ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
 /* ---- force ---- */
 
-static void all_holds_end_and_their_clients_are_told(void **state)
+SCRIPT_TEST(all_holds_end_and_their_clients_are_told)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     lua_rwlock_acquire(f, "b:1", 'u');
     lua_rwlock_hear(f, "a", "b", NULL);
@@ -104,9 +93,8 @@ static void all_holds_end_and_their_clients_are_told(void **state)
     assert_like(lua_rwlock_force(f, ""), "2 0");
 }
 
-static void a_writer_ends_with_the_reads_beside_it(void **state)
+SCRIPT_TEST(a_writer_ends_with_the_reads_beside_it)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r', .writes = "a:1"};
 
     lua_rwlock_acquire(f, "a:1", 'w');
@@ -118,9 +106,8 @@ static void a_writer_ends_with_the_reads_beside_it(void **state)
     assert_like(script_heard(f), LUA_RWLOCK_CHANNEL " 1\n");
 }
 
-static void a_read_ends_and_the_write_beside_it_goes_on(void **state)
+SCRIPT_TEST(a_read_ends_and_the_write_beside_it_goes_on)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r', .writes = "a:1"};
 
     lua_rwlock_acquire(f, "a:1", 'w');
@@ -130,10 +117,8 @@ static void a_read_ends_and_the_write_beside_it_goes_on(void **state)
     assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "2 *");
 }
 
-static void of_several_readers_one_ends(void **state)
+SCRIPT_TEST(of_several_readers_one_ends)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     lua_rwlock_acquire(f, "b:1", 'r');
     script_listen(f, LUA_RWLOCK_CHANNEL);
@@ -145,10 +130,8 @@ static void of_several_readers_one_ends(void **state)
 }
 
 /* A dead reader's field goes as well, but nobody held. */
-static void a_dead_reader_is_none_to_be_ended(void **state)
+SCRIPT_TEST(a_dead_reader_is_none_to_be_ended)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
     assert_like(lua_rwlock_force(f, ""), "2 0");
@@ -158,10 +141,8 @@ static void a_dead_reader_is_none_to_be_ended(void **state)
     assert_like(script_redis(f, "EXISTS n " LUA_RWLOCK_HOLDERS), "0");
 }
 
-static void those_who_wait_come_in_with_the_touch_behind_it(void **state)
+SCRIPT_TEST(those_who_wait_come_in_with_the_touch_behind_it)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_hear(f, "b", NULL);
     lua_rwlock_acquire(f, "a:1", 'w');
     lua_rwlock_acquire(f, "b:1", 'w');
@@ -171,10 +152,8 @@ static void those_who_wait_come_in_with_the_touch_behind_it(void **state)
     assert_like(script_heard(f), "*grant 0 rwlock b:1 *");
 }
 
-static void a_full_server_ends_them_too(void **state)
+SCRIPT_TEST(a_full_server_ends_them_too)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'r');
     lua_rwlock_acquire(f, "b:1", 'r');
     script_fill_memory(f, true);
@@ -186,9 +165,8 @@ static void a_full_server_ends_them_too(void **state)
 
 /* ---- import ---- */
 
-static void a_writer_becomes_the_new_claims(void **state)
+SCRIPT_TEST(a_writer_becomes_the_new_claims)
 {
-    script_fixture *f = *state;
     int64_t fence, next;
 
     lua_rwlock_acquire(f, "a:1", 'w');
@@ -210,9 +188,8 @@ static void a_writer_becomes_the_new_claims(void **state)
     assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
 }
 
-static void a_reader_becomes_the_new_claims_and_others_stay(void **state)
+SCRIPT_TEST(a_reader_becomes_the_new_claims_and_others_stay)
 {
-    script_fixture *f = *state;
     int64_t fence, next;
 
     lua_rwlock_acquire(f, "a:1", 'u');
@@ -237,9 +214,8 @@ static void a_reader_becomes_the_new_claims_and_others_stay(void **state)
 }
 
 /* The writer beside keeps its fence, and the next one has a higher one. */
-static void a_read_beside_a_write_takes_a_fence_above_it(void **state)
+SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r',
                                    .lease = 90000,
                                    .writes = "a:1"};
@@ -261,9 +237,8 @@ static void a_read_beside_a_write_takes_a_fence_above_it(void **state)
     assert_like(script_redis(f, "HGETALL n"), "mode read b:2 1");
 }
 
-static void what_was_revoked_or_lost_its_record_is_nobodys(void **state)
+SCRIPT_TEST(what_was_revoked_or_lost_its_record_is_nobodys)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'r');
@@ -276,9 +251,8 @@ static void what_was_revoked_or_lost_its_record_is_nobodys(void **state)
 }
 
 /* A full server lets it through; one that denies a later write takes it back. */
-static void denied_it_leaves_the_old_claim(void **state)
+SCRIPT_TEST(denied_it_leaves_the_old_claim)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'r');
@@ -295,9 +269,8 @@ static void denied_it_leaves_the_old_claim(void **state)
 
 /* ---- revoke ---- */
 
-static void the_reads_of_a_writer_are_revoked_with_it(void **state)
+SCRIPT_TEST(the_reads_of_a_writer_are_revoked_with_it)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r', .writes = "a:1"};
     int64_t fence;
 
@@ -318,9 +291,8 @@ static void the_reads_of_a_writer_are_revoked_with_it(void **state)
     assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
 }
 
-static void of_several_readers_one_is_revoked(void **state)
+SCRIPT_TEST(of_several_readers_one_is_revoked)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     lua_rwlock_acquire(f, "a:1", 'r');
@@ -337,9 +309,8 @@ static void of_several_readers_one_is_revoked(void **state)
 }
 
 /* As where the answer to its acquire was lost. */
-static void one_that_does_not_know_of_a_revoked_hold_is_void(void **state)
+SCRIPT_TEST(one_that_does_not_know_of_a_revoked_hold_is_void)
 {
-    script_fixture *f = *state;
     static const char modes[] = "wru";
 
     for (int i = 0; i < 3; i++) {
@@ -351,10 +322,8 @@ static void one_that_does_not_know_of_a_revoked_hold_is_void(void **state)
     }
 }
 
-static void another_librarys_writer_is_left_alone(void **state)
+SCRIPT_TEST(another_librarys_writer_is_left_alone)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n mode write java:7:write 1");
     script_redis(f, "PEXPIRE n 20000");
     assert_like(lua_rwlock_revoke(f, "java:7"), "1 ????? 0");
@@ -363,9 +332,8 @@ static void another_librarys_writer_is_left_alone(void **state)
 
 /* ---- forget ---- */
 
-static void only_a_name_that_nobody_uses_is_forgotten(void **state)
+SCRIPT_TEST(only_a_name_that_nobody_uses_is_forgotten)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     assert_like(lua_rwlock_forget(f), "1");
@@ -383,10 +351,8 @@ static void only_a_name_that_nobody_uses_is_forgotten(void **state)
     assert_true(lua_rwlock_fence(f) > fence);
 }
 
-static void a_claim_that_was_given_up_stays_so(void **state)
+SCRIPT_TEST(a_claim_that_was_given_up_stays_so)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_acquire(f, "a:1", 'w');
     lua_rwlock_release(f, "a:1", lua_rwlock_fence(f));
     lua_rwlock_leave(f, "b:1", 'w', true);
@@ -394,10 +360,8 @@ static void a_claim_that_was_given_up_stays_so(void **state)
     assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "!LKVOID *");
 }
 
-static void what_is_another_kinds_stays(void **state)
+SCRIPT_TEST(what_is_another_kinds_stays)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_RWLOCK_RECORD " %s",
                  "2l 5 0 0 - - - 0 - - - 0 0 - - ");
     assert_like(lua_rwlock_forget(f), "!LKTYPE *");
@@ -407,33 +371,5 @@ static void what_is_another_kinds_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(it_tells_the_writer_and_those_who_wait_by_ticket),
-        SCRIPT_TEST(it_tells_readers_that_live_and_the_writer_first),
-        SCRIPT_TEST(an_upgrade_is_seen_as_a_write_and_a_parked_one_too),
-        SCRIPT_TEST(a_stranger_has_no_fence_and_no_nonce_is_told),
-        SCRIPT_TEST(a_free_name_has_nobody),
-        SCRIPT_TEST(all_holds_end_and_their_clients_are_told),
-        SCRIPT_TEST(a_writer_ends_with_the_reads_beside_it),
-        SCRIPT_TEST(a_read_ends_and_the_write_beside_it_goes_on),
-        SCRIPT_TEST(of_several_readers_one_ends),
-        SCRIPT_TEST(a_dead_reader_is_none_to_be_ended),
-        SCRIPT_TEST(those_who_wait_come_in_with_the_touch_behind_it),
-        SCRIPT_TEST(a_full_server_ends_them_too),
-        SCRIPT_TEST(a_writer_becomes_the_new_claims),
-        SCRIPT_TEST(a_reader_becomes_the_new_claims_and_others_stay),
-        SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it),
-        SCRIPT_TEST(what_was_revoked_or_lost_its_record_is_nobodys),
-        SCRIPT_TEST(denied_it_leaves_the_old_claim),
-        SCRIPT_TEST(the_reads_of_a_writer_are_revoked_with_it),
-        SCRIPT_TEST(of_several_readers_one_is_revoked),
-        SCRIPT_TEST(one_that_does_not_know_of_a_revoked_hold_is_void),
-        SCRIPT_TEST(another_librarys_writer_is_left_alone),
-        SCRIPT_TEST(only_a_name_that_nobody_uses_is_forgotten),
-        SCRIPT_TEST(a_claim_that_was_given_up_stays_so),
-        SCRIPT_TEST(what_is_another_kinds_stays),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -31,20 +31,16 @@ static void assert_not_told(script_fixture *f)
 
 /* ---- acquire ---- */
 
-static void a_free_lock_is_taken_with_a_lease(void **state)
+SCRIPT_TEST(a_free_lock_is_taken_with_a_lease)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_acquire(f, "u:1"), "1 30000");
     assert_like(script_redis(f, "GET lock:n"), "u:1");
     assert_in_range(number(script_redis(f, "PTTL lock:n")), 29000, 30000);
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
-static void acquiring_again_changes_nothing(void **state)
+SCRIPT_TEST(acquiring_again_changes_nothing)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     script_redis(f, "PEXPIRE lock:n 5000");
     sig_acquire(f, "u:1");
@@ -53,10 +49,8 @@ static void acquiring_again_changes_nothing(void **state)
     assert_in_range(number(script_redis(f, "PTTL lock:n")), 4000, 5000);
 }
 
-static void a_lock_that_is_held_tells_how_long(void **state)
+SCRIPT_TEST(a_lock_that_is_held_tells_how_long)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     sig_acquire(f, "u:2");
     assert_int_equal(script_item(f, 0), 2);
@@ -66,10 +60,8 @@ static void a_lock_that_is_held_tells_how_long(void **state)
     assert_like(sig_acquire(f, "u:2"), "2 -1");
 }
 
-static void keys_that_hold_something_else_are_told(void **state)
+SCRIPT_TEST(keys_that_hold_something_else_are_told)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET lock:n a b");
     assert_like(sig_acquire(f, "u:1"), "!WRONGTYPE*");
     script_redis(f, "DEL lock:n");
@@ -80,10 +72,8 @@ static void keys_that_hold_something_else_are_told(void **state)
     assert_like(sig_acquire(f, "u:1"), "!WRONGTYPE*");
 }
 
-static void a_full_server_refuses_to_lock_and_nothing_else(void **state)
+SCRIPT_TEST(a_full_server_refuses_to_lock_and_nothing_else)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     script_fill_memory(f, true);
     assert_like(sig_release(f, "u:1"), "1 1");
@@ -101,10 +91,8 @@ static void a_full_server_refuses_to_lock_and_nothing_else(void **state)
 
 /* ---- release and force ---- */
 
-static void a_release_leaves_one_signal_for_a_second(void **state)
+SCRIPT_TEST(a_release_leaves_one_signal_for_a_second)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "RPUSH lock-signal:n 1 1 1");
     sig_acquire(f, "u:1");
     assert_like(sig_release(f, "u:1"), "1 1");
@@ -112,10 +100,8 @@ static void a_release_leaves_one_signal_for_a_second(void **state)
     assert_told(f);
 }
 
-static void who_does_not_hold_releases_nothing(void **state)
+SCRIPT_TEST(who_does_not_hold_releases_nothing)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_release(f, "u:1"), "1 0");
     sig_acquire(f, "u:2");
     assert_like(sig_release(f, "u:1"), "1 0");
@@ -123,10 +109,8 @@ static void who_does_not_hold_releases_nothing(void **state)
     assert_not_told(f);
 }
 
-static void force_ends_whoever_holds(void **state)
+SCRIPT_TEST(force_ends_whoever_holds)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_force(f, ""), "1 0");
     script_redis(f, "SET lock:n theirs");
     assert_like(sig_force(f, "others"), "1 0");
@@ -141,10 +125,8 @@ static void force_ends_whoever_holds(void **state)
 
 /* ---- leave ---- */
 
-static void who_leaves_while_it_holds_releases(void **state)
+SCRIPT_TEST(who_leaves_while_it_holds_releases)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     assert_like(sig_leave(f, "u:1", 0), "1 1");
     assert_like(script_redis(f, "EXISTS lock:n"), "0");
@@ -152,28 +134,22 @@ static void who_leaves_while_it_holds_releases(void **state)
 }
 
 /* It may have popped the signal of the release. */
-static void who_leaves_a_free_lock_tells_the_next(void **state)
+SCRIPT_TEST(who_leaves_a_free_lock_tells_the_next)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_leave(f, "u:1", 0), "1 0");
     assert_told(f);
 }
 
-static void who_leaves_what_another_holds_tells_nobody(void **state)
+SCRIPT_TEST(who_leaves_what_another_holds_tells_nobody)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:2");
     assert_like(sig_leave(f, "u:1", 0), "1 0");
     assert_like(script_redis(f, "GET lock:n"), "u:2");
     assert_not_told(f);
 }
 
-static void a_claim_that_was_given_up_is_refused(void **state)
+SCRIPT_TEST(a_claim_that_was_given_up_is_refused)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_leave(f, "u:1", 60000), "1 0");
     assert_in_range(number(script_redis(f, "PTTL " SIG_VOID)), 59000, 60000);
     assert_like(sig_acquire(f, "u:1"), "!LKVOID*");
@@ -182,10 +158,8 @@ static void a_claim_that_was_given_up_is_refused(void **state)
 
 /* ---- leases ---- */
 
-static void a_lease_is_only_lengthened(void **state)
+SCRIPT_TEST(a_lease_is_only_lengthened)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     assert_like(sig_renew(f, "u:1", 60000), "1 ()");
     assert_in_range(number(script_redis(f, "PTTL lock:n")), 59000, 60000);
@@ -200,9 +174,8 @@ static void a_lease_is_only_lengthened(void **state)
     assert_like(script_redis(f, "EXISTS lock:n"), "0");
 }
 
-static void many_leases_are_lengthened_at_once(void **state)
+SCRIPT_TEST(many_leases_are_lengthened_at_once)
 {
-    script_fixture *f = *state;
     const char *keys[] = {"void", "lock:a", "void", "lock:b",
                           "void", "lock:c", "text", "lock:d"};
     const char *args[] = {"60000", "-u:1", "u:1",  "-u:2", "u:2",
@@ -219,9 +192,8 @@ static void many_leases_are_lengthened_at_once(void **state)
 }
 
 /* As in a slot that moves, where they may be at two nodes. */
-static void each_key_is_looked_at_by_itself(void **state)
+SCRIPT_TEST(each_key_is_looked_at_by_itself)
 {
-    script_fixture *f = *state;
     const char *lock[] = {"lock:n"}, *voids[] = {SIG_VOID};
     const char *claim[] = {"60000", "u:1", NULL};
     const char *voided[] = {"60000", "-u:1", NULL};
@@ -239,10 +211,9 @@ static void each_key_is_looked_at_by_itself(void **state)
 
 /* ---- revoke ---- */
 
-static void a_revoked_lock_stands_and_is_not_renewed(void **state)
+SCRIPT_TEST(a_revoked_lock_stands_and_is_not_renewed)
 {
     static const char owner[] = "01234567-89ab-cdef-0123-456789abcdef:7";
-    script_fixture *f = *state;
 
     sig_acquire(f, owner);
     assert_like(sig_revoke(f, "u:1"), "2");
@@ -255,10 +226,8 @@ static void a_revoked_lock_stands_and_is_not_renewed(void **state)
 }
 
 /* python-redis-lock has ids of its own. */
-static void a_foreign_hold_is_not_revoked(void **state)
+SCRIPT_TEST(a_foreign_hold_is_not_revoked)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET lock:n Zm9vYmFy PX 20000");
     assert_like(sig_revoke(f, "Zm9vYmFy"), "1 ????? 0");
     assert_like(script_redis(f, "EXISTS " SIG_VOID), "0");
@@ -266,10 +235,8 @@ static void a_foreign_hold_is_not_revoked(void **state)
 
 /* ---- info ---- */
 
-static void info_names_the_holder(void **state)
+SCRIPT_TEST(info_names_the_holder)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_see(f), "1 0 () ()");
     script_redis(f, "SET lock:n theirs");
     assert_like(sig_see(f), "1 0 (theirs 1 0 0 -1 \"\" x) ()");
@@ -280,10 +247,8 @@ static void info_names_the_holder(void **state)
 
 /* Without a right nothing is taken that was not there, and what is released is
    released, or not. */
-static void a_missing_right_leaves_no_half(void **state)
+SCRIPT_TEST(a_missing_right_leaves_no_half)
 {
-    script_fixture *f = *state;
-
     script_deny(f, "set");
     assert_like(sig_acquire(f, "u:1"), cannot);
     script_deny(f, NULL);
@@ -303,10 +268,8 @@ static void a_missing_right_leaves_no_half(void **state)
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void a_right_that_renewing_lacks_is_told(void **state)
+SCRIPT_TEST(a_right_that_renewing_lacks_is_told)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     script_deny(f, "pexpire");
     assert_like(sig_renew(f, "u:1", 60000), cannot);
@@ -316,11 +279,10 @@ static void a_right_that_renewing_lacks_is_told(void **state)
 }
 
 /* Half of it would be a claim that is void for ever. */
-static void a_claim_that_cannot_be_void_is_told(void **state)
+SCRIPT_TEST(a_claim_that_cannot_be_void_is_told)
 {
     static const char owner[] = "01234567-89ab-cdef-0123-456789abcdef:7";
     static const char *const rights[] = {"zadd", "pexpire"};
-    script_fixture *f = *state;
 
     sig_acquire(f, owner);
     for (size_t i = 0; i < 2; i++) {
@@ -334,10 +296,8 @@ static void a_claim_that_cannot_be_void_is_told(void **state)
 }
 
 /* What is over is dropped by whoever adds one. */
-static void void_claims_do_not_pile_up(void **state)
+SCRIPT_TEST(void_claims_do_not_pile_up)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "ZADD " SIG_VOID " 1 u:1 %lld u:2",
                  script_now_ms(f) + 60000);
     sig_leave(f, "u:3", 60000);
@@ -346,31 +306,5 @@ static void void_claims_do_not_pile_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(each_key_is_looked_at_by_itself),
-        SCRIPT_TEST(a_revoked_lock_stands_and_is_not_renewed),
-        SCRIPT_TEST(a_foreign_hold_is_not_revoked),
-        SCRIPT_TEST(a_free_lock_is_taken_with_a_lease),
-        SCRIPT_TEST(acquiring_again_changes_nothing),
-        SCRIPT_TEST(a_lock_that_is_held_tells_how_long),
-        SCRIPT_TEST(keys_that_hold_something_else_are_told),
-        SCRIPT_TEST(a_full_server_refuses_to_lock_and_nothing_else),
-        SCRIPT_TEST(a_release_leaves_one_signal_for_a_second),
-        SCRIPT_TEST(who_does_not_hold_releases_nothing),
-        SCRIPT_TEST(force_ends_whoever_holds),
-        SCRIPT_TEST(who_leaves_while_it_holds_releases),
-        SCRIPT_TEST(who_leaves_a_free_lock_tells_the_next),
-        SCRIPT_TEST(who_leaves_what_another_holds_tells_nobody),
-        SCRIPT_TEST(a_claim_that_was_given_up_is_refused),
-        SCRIPT_TEST(a_lease_is_only_lengthened),
-        SCRIPT_TEST(many_leases_are_lengthened_at_once),
-        SCRIPT_TEST(info_names_the_holder),
-        SCRIPT_TEST(a_missing_right_leaves_no_half),
-        SCRIPT_TEST(a_right_that_renewing_lacks_is_told),
-        SCRIPT_TEST(a_claim_that_cannot_be_void_is_told),
-        SCRIPT_TEST(void_claims_do_not_pile_up),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

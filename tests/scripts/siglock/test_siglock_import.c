@@ -16,10 +16,8 @@ static long long value_of(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-static void one_importer_has_the_siglock(void **state)
+SCRIPT_TEST(one_importer_has_the_siglock)
 {
-    script_fixture *f = *state;
-
     assert_like(sig_import(f, "u:1", "v:1"), "2 0");
     sig_acquire(f, "u:1");
     assert_like(sig_import(f, "u:1", "v:1"), "1 60000");
@@ -31,10 +29,8 @@ static void one_importer_has_the_siglock(void **state)
     assert_like(script_redis(f, "GET lock:n"), "v:1");
 }
 
-static void a_siglock_that_is_revoked_is_not_imported(void **state)
+SCRIPT_TEST(a_siglock_that_is_revoked_is_not_imported)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     script_redis(f, "ZADD latchkey:void:{n} %lld u:1",
                  script_now_ms(f) + 60000);
@@ -42,20 +38,16 @@ static void a_siglock_that_is_revoked_is_not_imported(void **state)
     assert_like(script_redis(f, "GET lock:n"), "u:1");
 }
 
-static void a_siglock_is_imported_from_a_full_server(void **state)
+SCRIPT_TEST(a_siglock_is_imported_from_a_full_server)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     script_fill_memory(f, true);
     assert_like(sig_import(f, "u:1", "v:1"), "1 60000");
     script_fill_memory(f, false);
 }
 
-static void a_siglock_that_is_denied_stays_what_it_was(void **state)
+SCRIPT_TEST(a_siglock_that_is_denied_stays_what_it_was)
 {
-    script_fixture *f = *state;
-
     sig_acquire(f, "u:1");
     script_deny(f, "set");
     assert_like(sig_import(f, "u:1", "v:1"), cannot);
@@ -65,13 +57,5 @@ static void a_siglock_that_is_denied_stays_what_it_was(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(one_importer_has_the_siglock),
-        SCRIPT_TEST(a_siglock_that_is_revoked_is_not_imported),
-        SCRIPT_TEST(a_siglock_is_imported_from_a_full_server),
-        SCRIPT_TEST(a_siglock_that_is_denied_stays_what_it_was),
-    };
-
-    return cmocka_run_group_tests_name("import", tests, script_start_server,
-                                       script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }
