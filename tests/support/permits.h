@@ -116,7 +116,7 @@ void permits_assert_books(script_fixture *f, long long number, long long free,
 #define assert_books(f, number, free)                                          \
     permits_assert_books((f), (number), (free), __FILE__, __LINE__)
 
-#define PERMITS_TEST(f)                                                        \
-    cmocka_unit_test_setup_teardown(f, permits_setup, script_teardown)
+#define PERMITS_TEST(name)                                                     \
+    CHECK_TEST_OF(name, script_fixture *f, permits_setup, script_teardown)
 
 #endif /* LK_TESTS_SUPPORT_PERMITS_H */

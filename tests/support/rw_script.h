@@ -84,6 +84,7 @@ char rw_side(script_fixture *f);
 /* A mark of the record: wave, order, upgrader or aside. */
 const char *rw_mark(script_fixture *f, const char *name);
 
-#define RW_TEST(f) cmocka_unit_test_setup_teardown(f, rw_setup, script_teardown)
+#define RW_TEST(name)                                                          \
+    CHECK_TEST_OF(name, script_fixture *f, rw_setup, script_teardown)
 
 #endif /* LK_TESTS_SUPPORT_RW_SCRIPT_H */

@@ -13,9 +13,8 @@
 /* ---- the semaphore ---- */
 
 /* The last waiter leaves the queue by the hand-over. */
-static void a_hand_over_to_the_last_waiter_is_answered(void **state)
+PERMITS_TEST(a_hand_over_to_the_last_waiter_is_answered)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     script_listen(f, "latchkey:in::b");
@@ -46,10 +45,8 @@ static bool all_keys_are_there(script_fixture *f)
     return script_move(f);
 }
 
-static void a_release_leaves_a_signal(void **state)
+SCRIPT_TEST(a_release_leaves_a_signal)
 {
-    script_fixture *f = *state;
-
     if (!all_keys_are_there(f))
         return;
     assert_like(sig_release(f, "u:1"), "1 1");
@@ -57,10 +54,8 @@ static void a_release_leaves_a_signal(void **state)
     assert_like(script_redis(f, "LRANGE lock-signal:{n} 0 -1"), "1");
 }
 
-static void a_claim_that_is_given_up_becomes_void(void **state)
+SCRIPT_TEST(a_claim_that_is_given_up_becomes_void)
 {
-    script_fixture *f = *state;
-
     if (!all_keys_are_there(f))
         return;
     assert_like(sig_leave(f, "u:1", 60000), "1 1");
@@ -70,12 +65,5 @@ static void a_claim_that_is_given_up_becomes_void(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(a_hand_over_to_the_last_waiter_is_answered),
-        SCRIPT_TEST(a_release_leaves_a_signal),
-        SCRIPT_TEST(a_claim_that_is_given_up_becomes_void),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

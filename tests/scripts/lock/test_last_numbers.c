@@ -21,10 +21,8 @@ static const char ended[] = "!LKRANGE *";
 
 /* ---- the read-write lock ---- */
 
-static void a_writer_has_no_fence_beyond_the_last(void **state)
+RW_TEST(a_writer_has_no_fence_beyond_the_last)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_acquire(f, "w:1", "w"), "1 *");
     rw_release(f, "w:1", NULL);
     rw_set_fence(f, LAST);
@@ -36,10 +34,8 @@ static void a_writer_has_no_fence_beyond_the_last(void **state)
 
 /* ---- the latch ---- */
 
-static void a_latch_has_no_generation_beyond_the_last(void **state)
+SCRIPT_TEST(a_latch_has_no_generation_beyond_the_last)
 {
-    script_fixture *f = *state;
-
     assert_like(latch_set(f, "op:1", "2"), "1 0");
     latch_put(f, "gen", strtoll(LAST, NULL, 10));
     assert_like(latch_reset(f, "op:2", "2"), ended);
@@ -66,31 +62,20 @@ static void forgets_few(script_fixture *f)
                     9700, 9990);
 }
 
-static void a_count_forgets_few_of_many_old_ones(void **state)
+SCRIPT_TEST(a_count_forgets_few_of_many_old_ones)
 {
-    forgets_few(*state);
+    forgets_few(f);
 }
 
 /* All of it is answered at once, more than Lua takes as arguments. */
-static void so_it_does_where_they_are_kept_in_one_piece(void **state)
+SCRIPT_TEST(so_it_does_where_they_are_kept_in_one_piece)
 {
-    script_redis(*state, "CONFIG SET hash-max-ziplist-entries 20000");
-    forgets_few(*state);
-    script_redis(*state, "CONFIG SET hash-max-ziplist-entries 128");
+    script_redis(f, "CONFIG SET hash-max-ziplist-entries 20000");
+    forgets_few(f);
+    script_redis(f, "CONFIG SET hash-max-ziplist-entries 128");
 }
-
-#define TEST(f, setup)                                                         \
-    cmocka_unit_test_setup_teardown(f, setup, script_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_writer_has_no_fence_beyond_the_last, rw_setup),
-        TEST(a_latch_has_no_generation_beyond_the_last, script_setup),
-        TEST(a_count_forgets_few_of_many_old_ones, script_setup),
-        TEST(so_it_does_where_they_are_kept_in_one_piece, script_setup),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

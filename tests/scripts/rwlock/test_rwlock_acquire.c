@@ -16,10 +16,8 @@ static long long number(const char *text)
 
 /* ---- what a hold looks like ---- */
 
-static void a_reader_is_a_field_and_a_key_of_its_own(void **state)
+RW_TEST(a_reader_is_a_field_and_a_key_of_its_own)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode read u1:1 1");
     assert_like(script_redis(f, "GET {n}:u1:1:rwlock_timeout:1"), "1");
@@ -28,20 +26,16 @@ static void a_reader_is_a_field_and_a_key_of_its_own(void **state)
                     29000, 30000);
 }
 
-static void a_writer_is_a_field_with_a_mark(void **state)
+RW_TEST(a_writer_is_a_field_with_a_mark)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_acquire(f, "u1:1", "w"), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode write u1:1:write 1");
     assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
     assert_like(script_redis(f, "EXISTS {n}:u1:1:rwlock_timeout:1"), "0");
 }
 
-static void the_key_of_a_name_with_a_tag_has_no_second_one(void **state)
+RW_TEST(the_key_of_a_name_with_a_tag_has_no_second_one)
 {
-    script_fixture *f = *state;
-
     script_set_name(f, "a{tag}:b");
     rw_acquire(f, "u1:1", "r");
     assert_like(script_redis(f, "GET a{tag}:b:u1:1:rwlock_timeout:1"), "1");
@@ -50,11 +44,10 @@ static void the_key_of_a_name_with_a_tag_has_no_second_one(void **state)
     assert_like(script_redis(f, "EXISTS a{tag}:b"), "0");
 }
 
-static void every_key_has_an_end(void **state)
+RW_TEST(every_key_has_an_end)
 {
     static const char *const own[] = {"n", LUA_RWLOCK_RECORD, LUA_RWLOCK_QUEUE,
                                       LUA_RWLOCK_HOLDERS};
-    script_fixture *f = *state;
 
     rw_hear(f, "u3:1", "u4:1", "u5:1", "u6:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
@@ -68,10 +61,8 @@ static void every_key_has_an_end(void **state)
         assert_true(number(script_redis(f, "PTTL %s", own[i])) > 0);
 }
 
-static void the_record_of_a_writer_says_all_that_is_needed(void **state)
+RW_TEST(the_record_of_a_writer_says_all_that_is_needed)
 {
-    script_fixture *f = *state;
-
     rw_acquire_as(f, "u1:1",
                   (lua_rwlock_ask){.mode = 'w',
                                    .lease = 5000,
@@ -81,10 +72,8 @@ static void the_record_of_a_writer_says_all_that_is_needed(void **state)
                 "why not");
 }
 
-static void the_record_of_a_reader_says_all_that_is_needed(void **state)
+RW_TEST(the_record_of_a_reader_says_all_that_is_needed)
 {
-    script_fixture *f = *state;
-
     rw_acquire_as(f, "u1:1",
                   (lua_rwlock_ask){.mode = 'u',
                                    .lease = 5000,
@@ -96,9 +85,8 @@ static void the_record_of_a_reader_says_all_that_is_needed(void **state)
 
 /* ---- fences ---- */
 
-static void the_fence_of_each_writer_is_larger_than_all_before(void **state)
+RW_TEST(the_fence_of_each_writer_is_larger_than_all_before)
 {
-    script_fixture *f = *state;
     long long first, second;
 
     rw_acquire(f, "u1:1", "w");
@@ -114,10 +102,8 @@ static void the_fence_of_each_writer_is_larger_than_all_before(void **state)
 }
 
 /* Also where more than a few commands are needed to come in. */
-static void the_fence_of_a_writer_that_waited_is_larger_too(void **state)
+RW_TEST(the_fence_of_a_writer_that_waited_is_larger_too)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -131,9 +117,8 @@ static void the_fence_of_a_writer_that_waited_is_larger_too(void **state)
     assert_true(script_item(f, 1) == 8000000000000002);
 }
 
-static void readers_share_the_fence_of_the_last_writer(void **state)
+RW_TEST(readers_share_the_fence_of_the_last_writer)
 {
-    script_fixture *f = *state;
     long long fence;
 
     rw_acquire(f, "u1:1", "w");
@@ -146,9 +131,8 @@ static void readers_share_the_fence_of_the_last_writer(void **state)
 }
 
 /* The first reader of a name sets the fence that all later writers exceed. */
-static void readers_of_a_new_name_have_a_fence(void **state)
+RW_TEST(readers_of_a_new_name_have_a_fence)
 {
-    script_fixture *f = *state;
     long long fence;
 
     rw_acquire(f, "u1:1", "r");
@@ -163,10 +147,8 @@ static void readers_of_a_new_name_have_a_fence(void **state)
 }
 
 /* A plain lock may have had the name before. */
-static void the_fences_of_a_lock_of_the_same_name_are_exceeded(void **state)
+RW_TEST(the_fences_of_a_lock_of_the_same_name_are_exceeded)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET %s %s", LUA_RWLOCK_RECORD,
                  "2l 8000000000000000 63 0 - - - 0 - - - 0 0 - - ");
     rw_acquire(f, "u1:1", "w");
@@ -175,30 +157,24 @@ static void the_fences_of_a_lock_of_the_same_name_are_exceeded(void **state)
 
 /* ---- together and alone ---- */
 
-static void readers_come_in_together(void **state)
+RW_TEST(readers_come_in_together)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
     assert_like(rw_acquire(f, "u2:1", "r"), "1 * 30000");
     assert_like(rw_acquire(f, "u3:1", "u"), "1 * 30000");
     assert_held(f, "u1:1 u2:1 u3:1 read");
 }
 
-static void a_writer_waits_for_a_reader(void **state)
+RW_TEST(a_writer_waits_for_a_reader)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "r");
     assert_like(rw_acquire(f, "u2:1", "w"), "2 * * 0");
     assert_held(f, "u1:1 read");
     assert_waiting(f, "w: u2:1");
 }
 
-static void everybody_waits_for_a_writer(void **state)
+RW_TEST(everybody_waits_for_a_writer)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "w");
     assert_like(rw_acquire(f, "u2:1", "w"), "2 * * 0");
     assert_like(rw_acquire(f, "u3:1", "r"), "2 * * 0");
@@ -207,10 +183,8 @@ static void everybody_waits_for_a_writer(void **state)
     assert_waiting(f, "w: u2:1 r: u3:1 u: u4:1");
 }
 
-static void who_only_tries_does_not_queue(void **state)
+RW_TEST(who_only_tries_does_not_queue)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "w");
     assert_like(rw_try(f, "u2:1", "w"), "3 *");
     assert_like(rw_try(f, "u3:1", "r"), "3 *");
@@ -223,10 +197,8 @@ static void who_only_tries_does_not_queue(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
 }
 
-static void a_new_reader_waits_behind_a_writer_that_waits(void **state)
+RW_TEST(a_new_reader_waits_behind_a_writer_that_waits)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "r");
     rw_acquire(f, "u2:1", "w");
@@ -237,10 +209,8 @@ static void a_new_reader_waits_behind_a_writer_that_waits(void **state)
 }
 
 /* Its process may be dead and its ticket still there. */
-static void nobody_waits_behind_a_writer_that_is_dead(void **state)
+RW_TEST(nobody_waits_behind_a_writer_that_is_dead)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "r");
     rw_acquire(f, "u2:1", "w");
     assert_like(rw_acquire(f, "u3:1", "r"), "1 *");
@@ -248,10 +218,8 @@ static void nobody_waits_behind_a_writer_that_is_dead(void **state)
     assert_waiting(f, "w: u2:1"); /* a touch passes it over, not this */
 }
 
-static void nobody_waits_behind_a_writer_that_was_not_seen(void **state)
+RW_TEST(nobody_waits_behind_a_writer_that_was_not_seen)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "r");
     rw_acquire(f, "u2:1", "w");
@@ -260,10 +228,8 @@ static void nobody_waits_behind_a_writer_that_was_not_seen(void **state)
 }
 
 /* Whoever finds a free name for which others wait lets them go first. */
-static void a_newcomer_does_not_pass_by_those_who_wait(void **state)
+RW_TEST(a_newcomer_does_not_pass_by_those_who_wait)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "w");
     rw_acquire(f, "u2:1", "w");
@@ -276,10 +242,8 @@ static void a_newcomer_does_not_pass_by_those_who_wait(void **state)
                 "latchkey:in::u2 grant 0 rwlock u2:1 * 3000 n\n");
 }
 
-static void a_newcomer_passes_by_the_dead(void **state)
+RW_TEST(a_newcomer_passes_by_the_dead)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "w");
     rw_acquire(f, "u2:1", "w");
     rw_acquire(f, "u3:1", "r");
@@ -288,10 +252,8 @@ static void a_newcomer_passes_by_the_dead(void **state)
     assert_held(f, "u4:1:write write");
 }
 
-static void there_is_one_upgradeable_reader(void **state)
+RW_TEST(there_is_one_upgradeable_reader)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     assert_like(rw_acquire(f, "u2:1", "u"), "2 * * 0");
     assert_like(rw_try(f, "u3:1", "u"), "3 *");
@@ -303,9 +265,8 @@ static void there_is_one_upgradeable_reader(void **state)
 
 /* ---- sent again ---- */
 
-static void an_acquire_sent_again_gives_the_same_read_hold(void **state)
+RW_TEST(an_acquire_sent_again_gives_the_same_read_hold)
 {
-    script_fixture *f = *state;
     long long fence;
 
     rw_acquire(f, "u1:1", "r");
@@ -317,9 +278,8 @@ static void an_acquire_sent_again_gives_the_same_read_hold(void **state)
     assert_like(script_redis(f, "HGETALL n"), "mode read u1:1 1");
 }
 
-static void an_acquire_sent_again_gives_the_same_write_hold(void **state)
+RW_TEST(an_acquire_sent_again_gives_the_same_write_hold)
 {
-    script_fixture *f = *state;
     long long fence;
 
     rw_acquire(f, "u1:1", "w");
@@ -331,10 +291,9 @@ static void an_acquire_sent_again_gives_the_same_write_hold(void **state)
     assert_like(script_redis(f, "HGETALL n"), "mode write u1:1:write 1");
 }
 
-static void an_acquire_sent_again_gives_the_same_ticket(void **state)
+RW_TEST(an_acquire_sent_again_gives_the_same_ticket)
 {
     static const char *const modes[] = {"r", "w", "u"};
-    script_fixture *f = *state;
 
     rw_acquire(f, "u1:1", "w");
     for (size_t i = 0; i < 3; i++) {
@@ -350,10 +309,8 @@ static void an_acquire_sent_again_gives_the_same_ticket(void **state)
     assert_waiting(f, "w: v1:1 r: v0:1 u: v2:1");
 }
 
-static void a_queued_claim_that_comes_in_waits_no_more(void **state)
+RW_TEST(a_queued_claim_that_comes_in_waits_no_more)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "w");
     rw_acquire(f, "u2:1", "r");
     script_expire(f);
@@ -361,10 +318,8 @@ static void a_queued_claim_that_comes_in_waits_no_more(void **state)
     assert_waiting(f, "");
 }
 
-static void a_claim_that_was_given_up_is_refused(void **state)
+RW_TEST(a_claim_that_was_given_up_is_refused)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "u1:1", "r");
     rw_leave(f, "u1:1", true);
@@ -375,10 +330,8 @@ static void a_claim_that_was_given_up_is_refused(void **state)
 }
 
 /* The hash is the truth: what it says is a hold though the record is gone. */
-static void a_hold_whose_record_is_lost_gets_a_new_one(void **state)
+RW_TEST(a_hold_whose_record_is_lost_gets_a_new_one)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "w");
     script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
     assert_like(rw_acquire(f, "u1:1", "w"), "1 *");
@@ -394,10 +347,8 @@ static void a_hold_whose_record_is_lost_gets_a_new_one(void **state)
 
 /* ---- what is not ours to touch ---- */
 
-static void a_key_of_another_type_is_refused(void **state)
+RW_TEST(a_key_of_another_type_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 1");
     assert_like(rw_acquire(f, "u1:1", "r"), "!LKTYPE *");
     script_redis(f, "DEL n");
@@ -407,11 +358,10 @@ static void a_key_of_another_type_is_refused(void **state)
     assert_like(script_redis(f, "HGETALL n"), "java:1 1");
 }
 
-static void side_keys_of_another_type_are_refused(void **state)
+RW_TEST(side_keys_of_another_type_are_refused)
 {
     static const char *const own[] = {LUA_RWLOCK_RECORD, LUA_RWLOCK_QUEUE,
                                       LUA_RWLOCK_HOLDERS};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         server_flush(f->server);
@@ -430,10 +380,8 @@ static void side_keys_of_another_type_are_refused(void **state)
     }
 }
 
-static void another_layout_is_refused(void **state)
+RW_TEST(another_layout_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET " LUA_RWLOCK_RECORD " 3w");
     assert_like(rw_acquire(f, "u1:1", "r"), "!LKLAYOUT *");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -441,9 +389,8 @@ static void another_layout_is_refused(void **state)
 
 /* ---- a full server ---- */
 
-static void a_full_server_lets_nobody_in(void **state)
+RW_TEST(a_full_server_lets_nobody_in)
 {
-    script_fixture *f = *state;
     char before[16];
 
     rw_acquire(f, "u1:1", "r");
@@ -459,10 +406,8 @@ static void a_full_server_lets_nobody_in(void **state)
     assert_waiting(f, "");
 }
 
-static void an_upgradeable_reader_comes_in_without_a_ticket(void **state)
+RW_TEST(an_upgradeable_reader_comes_in_without_a_ticket)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_acquire(f, "u1:1", "u"), "1 * 30000");
     assert_like(script_redis(f, "HGET %s u1:1", LUA_RWLOCK_HOLDERS), "* 0 u *");
@@ -470,10 +415,8 @@ static void an_upgradeable_reader_comes_in_without_a_ticket(void **state)
 }
 
 /* The hash ended with them, so nobody took their records out. */
-static void records_of_those_who_are_gone_do_not_pile_up(void **state)
+RW_TEST(records_of_those_who_are_gone_do_not_pile_up)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     script_expire(f);
     rw_acquire(f, "r2:1", "r");
@@ -483,10 +426,8 @@ static void records_of_those_who_are_gone_do_not_pile_up(void **state)
     assert_like(script_redis(f, "EXISTS %s", LUA_RWLOCK_HOLDERS), "0");
 }
 
-static void a_skipped_claim_that_comes_in_waits_no_more(void **state)
+RW_TEST(a_skipped_claim_that_comes_in_waits_no_more)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r2:1", "r");
@@ -498,10 +439,8 @@ static void a_skipped_claim_that_comes_in_waits_no_more(void **state)
     assert_like(rw_parked(f), "0");
 }
 
-static void a_newcomer_does_not_pass_by_an_upgradeable_reader(void **state)
+RW_TEST(a_newcomer_does_not_pass_by_an_upgradeable_reader)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "u1:1", "u");
@@ -513,44 +452,5 @@ static void a_newcomer_does_not_pass_by_an_upgradeable_reader(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(a_reader_is_a_field_and_a_key_of_its_own),
-        RW_TEST(a_writer_is_a_field_with_a_mark),
-        RW_TEST(the_key_of_a_name_with_a_tag_has_no_second_one),
-        RW_TEST(every_key_has_an_end),
-        RW_TEST(the_record_of_a_writer_says_all_that_is_needed),
-        RW_TEST(the_record_of_a_reader_says_all_that_is_needed),
-        RW_TEST(the_fence_of_each_writer_is_larger_than_all_before),
-        RW_TEST(the_fence_of_a_writer_that_waited_is_larger_too),
-        RW_TEST(readers_share_the_fence_of_the_last_writer),
-        RW_TEST(readers_of_a_new_name_have_a_fence),
-        RW_TEST(the_fences_of_a_lock_of_the_same_name_are_exceeded),
-        RW_TEST(readers_come_in_together),
-        RW_TEST(a_writer_waits_for_a_reader),
-        RW_TEST(everybody_waits_for_a_writer),
-        RW_TEST(who_only_tries_does_not_queue),
-        RW_TEST(a_new_reader_waits_behind_a_writer_that_waits),
-        RW_TEST(nobody_waits_behind_a_writer_that_is_dead),
-        RW_TEST(nobody_waits_behind_a_writer_that_was_not_seen),
-        RW_TEST(a_newcomer_does_not_pass_by_those_who_wait),
-        RW_TEST(a_newcomer_does_not_pass_by_an_upgradeable_reader),
-        RW_TEST(a_newcomer_passes_by_the_dead),
-        RW_TEST(there_is_one_upgradeable_reader),
-        RW_TEST(an_upgradeable_reader_comes_in_without_a_ticket),
-        RW_TEST(an_acquire_sent_again_gives_the_same_read_hold),
-        RW_TEST(an_acquire_sent_again_gives_the_same_write_hold),
-        RW_TEST(an_acquire_sent_again_gives_the_same_ticket),
-        RW_TEST(a_queued_claim_that_comes_in_waits_no_more),
-        RW_TEST(a_skipped_claim_that_comes_in_waits_no_more),
-        RW_TEST(a_claim_that_was_given_up_is_refused),
-        RW_TEST(a_hold_whose_record_is_lost_gets_a_new_one),
-        RW_TEST(records_of_those_who_are_gone_do_not_pile_up),
-        RW_TEST(a_key_of_another_type_is_refused),
-        RW_TEST(side_keys_of_another_type_are_refused),
-        RW_TEST(another_layout_is_refused),
-        RW_TEST(a_full_server_lets_nobody_in),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_acquire", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -118,10 +118,9 @@ static void assert_sound(script_fixture *f, const char *denied)
 
 /* ---- coming in ---- */
 
-static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
+RW_TEST(an_acquire_without_a_right_leaves_nothing_behind)
 {
     static const char *const modes[] = {"r", "u", "w"};
-    script_fixture *f = *state;
 
     for (int i = 0; i < 3 * COMMANDS; i++) {
         script_deny(f, commands[i / 3]);
@@ -137,10 +136,8 @@ static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
     }
 }
 
-static void an_acquire_that_cannot_set_a_lease_is_undone(void **state)
+RW_TEST(an_acquire_that_cannot_set_a_lease_is_undone)
 {
-    script_fixture *f = *state;
-
     script_deny(f, "pexpire");
     assert_like(rw_acquire(f, "r1:1", "r"), cannot);
     assert_like(rw_acquire(f, "w1:1", "w"), cannot);
@@ -151,10 +148,8 @@ static void an_acquire_that_cannot_set_a_lease_is_undone(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-static void joining_without_a_right_harms_no_other_reader(void **state)
+RW_TEST(joining_without_a_right_harms_no_other_reader)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         rw_acquire(f, "r1:1", "r");
         script_deny(f, commands[i]);
@@ -173,10 +168,9 @@ static void joining_without_a_right_harms_no_other_reader(void **state)
     }
 }
 
-static void queueing_without_a_right_leaves_no_half_a_place(void **state)
+RW_TEST(queueing_without_a_right_leaves_no_half_a_place)
 {
     static const char *const modes[] = {"r", "u", "w"};
-    script_fixture *f = *state;
 
     for (int i = 0; i < 3 * COMMANDS; i++) {
         rw_acquire(f, "w1:1", "w");
@@ -191,10 +185,8 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
 }
 
 /* The order is noted then, too, and without an end it would stay. */
-static void queueing_with_an_order_leaves_nothing_without_an_end(void **state)
+RW_TEST(queueing_with_an_order_leaves_nothing_without_an_end)
 {
-    script_fixture *f = *state;
-
     rw_set_order("2");
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "HSET n mode write java:1:write 1");
@@ -206,10 +198,8 @@ static void queueing_with_an_order_leaves_nothing_without_an_end(void **state)
     }
 }
 
-static void an_upgrade_without_a_right_keeps_its_base(void **state)
+RW_TEST(an_upgrade_without_a_right_keeps_its_base)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         rw_acquire(f, "u1:1", "u");
         script_deny(f, commands[i]);
@@ -251,10 +241,8 @@ static void assert_nobody_is_lost(script_fixture *f, const char *denied)
     }
 }
 
-static void a_release_without_a_right_loses_nobody(void **state)
+RW_TEST(a_release_without_a_right_loses_nobody)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
@@ -270,10 +258,8 @@ static void a_release_without_a_right_loses_nobody(void **state)
     }
 }
 
-static void a_readers_release_without_a_right_loses_nobody(void **state)
+RW_TEST(a_readers_release_without_a_right_loses_nobody)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         rw_acquire(f, "u1:1", "u");
@@ -290,10 +276,9 @@ static void a_readers_release_without_a_right_loses_nobody(void **state)
     }
 }
 
-static void a_release_that_nobody_waits_for_is_done_or_is_not(void **state)
+RW_TEST(a_release_that_nobody_waits_for_is_done_or_is_not)
 {
     static const char *const modes[] = {"r", "w"};
-    script_fixture *f = *state;
 
     for (int i = 0; i < 2 * COMMANDS; i++) {
         rw_acquire(f, "u1:1", modes[i % 2]);
@@ -306,11 +291,8 @@ static void a_release_that_nobody_waits_for_is_done_or_is_not(void **state)
 }
 
 /* The writer's own read stays. Where the writer does, it writes. */
-static void
-a_writers_release_beside_its_own_read_is_done_or_is_not(void **state)
+RW_TEST(a_writers_release_beside_its_own_read_is_done_or_is_not)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         rw_acquire(f, "w1:1", "w");
         rw_acquire_on(f, "w1:2", "r", "w1:1");
@@ -323,10 +305,8 @@ a_writers_release_beside_its_own_read_is_done_or_is_not(void **state)
     }
 }
 
-static void a_release_that_may_not_publish_hands_on_unheard(void **state)
+RW_TEST(a_release_that_may_not_publish_hands_on_unheard)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     some_wait(f);
     script_deny(f, "publish");
@@ -338,10 +318,8 @@ static void a_release_that_may_not_publish_hands_on_unheard(void **state)
 }
 
 /* Denied is neither "nobody listens" nor "somebody does". */
-static void a_release_that_may_not_ask_leaves_the_name_open(void **state)
+RW_TEST(a_release_that_may_not_ask_leaves_the_name_open)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     some_wait(f);
     script_deny(f, "pubsub");
@@ -357,10 +335,8 @@ static void a_release_that_may_not_ask_leaves_the_name_open(void **state)
     assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
 }
 
-static void leaving_without_a_right_loses_nobody(void **state)
+RW_TEST(leaving_without_a_right_loses_nobody)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
@@ -375,10 +351,9 @@ static void leaving_without_a_right_loses_nobody(void **state)
     }
 }
 
-static void a_look_without_a_right_keeps_the_place(void **state)
+RW_TEST(a_look_without_a_right_keeps_the_place)
 {
     static const char *const claims[] = {"r1:1", "w2:1"};
-    script_fixture *f = *state;
 
     for (int i = 0; i < 2 * COMMANDS; i++) {
         some_wait(f);
@@ -395,10 +370,8 @@ static void a_look_without_a_right_keeps_the_place(void **state)
     }
 }
 
-static void a_downgrade_without_a_right_keeps_the_writer_or_reads(void **state)
+RW_TEST(a_downgrade_without_a_right_keeps_the_writer_or_reads)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
@@ -417,10 +390,8 @@ static void a_downgrade_without_a_right_keeps_the_writer_or_reads(void **state)
     }
 }
 
-static void force_without_a_right_loses_nobody(void **state)
+RW_TEST(force_without_a_right_loses_nobody)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
@@ -434,9 +405,8 @@ static void force_without_a_right_loses_nobody(void **state)
 
 /* ---- keeping ---- */
 
-static void a_renewal_that_is_denied_says_so(void **state)
+RW_TEST(a_renewal_that_is_denied_says_so)
 {
-    script_fixture *f = *state;
     char fence[32];
 
     rw_acquire(f, "r1:1", "r");
@@ -448,19 +418,16 @@ static void a_renewal_that_is_denied_says_so(void **state)
     assert_like(rw_renew(f, "r1:1", 60000), cannot);
 }
 
-static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
+RW_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     script_deny(f, "pubsub");
     assert_like(rw_confirm(f, "r1:1", NULL, 60000), "1 60000 1 1");
 }
 
 /* Whoever were asked to go on would find out no more than this one. */
-static void a_release_that_may_not_ask_leaves_no_more_to_hand_over(void **state)
+RW_TEST(a_release_that_may_not_ask_leaves_no_more_to_hand_over)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     rw_acquire(f, "w1:1", "w");
@@ -474,10 +441,8 @@ static void a_release_that_may_not_ask_leaves_no_more_to_hand_over(void **state)
 }
 
 /* The living cannot be told from the dead, so nobody is taken for dead. */
-static void without_the_right_to_look_no_reader_is_passed_by(void **state)
+RW_TEST(without_the_right_to_look_no_reader_is_passed_by)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_kill(f, "r1:1");
     script_deny(f, "mget");
@@ -488,29 +453,5 @@ static void without_the_right_to_look_no_reader_is_passed_by(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(an_acquire_without_a_right_leaves_nothing_behind),
-        RW_TEST(an_acquire_that_cannot_set_a_lease_is_undone),
-        RW_TEST(joining_without_a_right_harms_no_other_reader),
-        RW_TEST(queueing_without_a_right_leaves_no_half_a_place),
-        RW_TEST(queueing_with_an_order_leaves_nothing_without_an_end),
-        RW_TEST(an_upgrade_without_a_right_keeps_its_base),
-        RW_TEST(a_release_without_a_right_loses_nobody),
-        RW_TEST(a_readers_release_without_a_right_loses_nobody),
-        RW_TEST(a_release_that_nobody_waits_for_is_done_or_is_not),
-        RW_TEST(a_writers_release_beside_its_own_read_is_done_or_is_not),
-        RW_TEST(a_release_that_may_not_publish_hands_on_unheard),
-        RW_TEST(a_release_that_may_not_ask_leaves_the_name_open),
-        RW_TEST(leaving_without_a_right_loses_nobody),
-        RW_TEST(a_look_without_a_right_keeps_the_place),
-        RW_TEST(a_downgrade_without_a_right_keeps_the_writer_or_reads),
-        RW_TEST(force_without_a_right_loses_nobody),
-        RW_TEST(a_renewal_that_is_denied_says_so),
-        RW_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits),
-        RW_TEST(a_release_that_may_not_ask_leaves_no_more_to_hand_over),
-        RW_TEST(without_the_right_to_look_no_reader_is_passed_by),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_denied", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

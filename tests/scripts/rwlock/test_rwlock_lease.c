@@ -28,10 +28,8 @@ static long long lease_of_hash(script_fixture *f)
 
 /* ---- leases of several ---- */
 
-static void a_reader_shortens_no_others_lease(void **state)
+RW_TEST(a_reader_shortens_no_others_lease)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 60000);
     rw_acquire_for(f, "r2:1", "r", 1000);
     assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
@@ -39,10 +37,8 @@ static void a_reader_shortens_no_others_lease(void **state)
     assert_in_range(lease_of_hash(f), 59000, 60000);
 }
 
-static void a_reader_prolongs_no_others_lease(void **state)
+RW_TEST(a_reader_prolongs_no_others_lease)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 1000);
     rw_acquire_for(f, "r2:1", "r", 60000);
     rw_renew(f, "r2:1", 90000);
@@ -51,10 +47,8 @@ static void a_reader_prolongs_no_others_lease(void **state)
 }
 
 /* The hash lives as long as the longest lease left, as with Redisson. */
-static void the_hash_ends_with_the_last_lease_left(void **state)
+RW_TEST(the_hash_ends_with_the_last_lease_left)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 60000);
     rw_acquire_for(f, "r2:1", "r", 10000);
     rw_release(f, "r1:1", NULL);
@@ -65,9 +59,8 @@ static void the_hash_ends_with_the_last_lease_left(void **state)
 }
 
 /* More than so many are not asked: the hash then ends later, never sooner. */
-static void of_very_many_readers_none_is_cut_short(void **state)
+RW_TEST(of_very_many_readers_none_is_cut_short)
 {
-    script_fixture *f = *state;
     char claim[24];
 
     rw_acquire_for(f, "long:1", "r", 60000);
@@ -82,10 +75,8 @@ static void of_very_many_readers_none_is_cut_short(void **state)
 
 /* ---- the dead ---- */
 
-static void a_dead_reader_keeps_a_writer_out_only_for_its_lease(void **state)
+RW_TEST(a_dead_reader_keeps_a_writer_out_only_for_its_lease)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
     rw_kill(f, "r1:1");
@@ -95,10 +86,8 @@ static void a_dead_reader_keeps_a_writer_out_only_for_its_lease(void **state)
     assert_in_range(lease_of_hash(f), 29000, 30000);
 }
 
-static void a_dead_reader_among_others_is_found_by_the_last(void **state)
+RW_TEST(a_dead_reader_among_others_is_found_by_the_last)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
@@ -109,10 +98,8 @@ static void a_dead_reader_among_others_is_found_by_the_last(void **state)
     assert_like(script_redis(f, "HLEN %s", LUA_RWLOCK_HOLDERS), "0");
 }
 
-static void a_dead_reader_is_found_though_nobody_waits(void **state)
+RW_TEST(a_dead_reader_is_found_though_nobody_waits)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     rw_kill(f, "r1:1");
@@ -122,10 +109,8 @@ static void a_dead_reader_is_found_though_nobody_waits(void **state)
     assert_string_equal(script_heard(f), "redisson_rwlock:{n} 0\n");
 }
 
-static void a_waiting_writer_finds_the_dead_by_looking(void **state)
+RW_TEST(a_waiting_writer_finds_the_dead_by_looking)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     rw_kill(f, "r1:1");
@@ -134,10 +119,8 @@ static void a_waiting_writer_finds_the_dead_by_looking(void **state)
 }
 
 /* One of them lives: the others' leftovers stay until it is asked for. */
-static void
-of_hundreds_of_dead_readers_one_alive_keeps_writers_out(void **state)
+RW_TEST(of_hundreds_of_dead_readers_one_alive_keeps_writers_out)
 {
-    script_fixture *f = *state;
     char claim[24];
 
     for (int i = 0; i < 600; i++) {
@@ -155,10 +138,8 @@ of_hundreds_of_dead_readers_one_alive_keeps_writers_out(void **state)
 }
 
 /* Whose lease ran out holds nothing, though the field is still there. */
-static void a_reader_without_its_key_does_not_hold(void **state)
+RW_TEST(a_reader_without_its_key_does_not_hold)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     rw_kill(f, "r1:1");
@@ -171,10 +152,8 @@ static void a_reader_without_its_key_does_not_hold(void **state)
     assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
 }
 
-static void the_only_reader_without_its_key_does_not_hold(void **state)
+RW_TEST(the_only_reader_without_its_key_does_not_hold)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_kill(f, "r1:1");
     assert_like(rw_release(f, "r1:1", NULL), "2 0");
@@ -182,10 +161,8 @@ static void the_only_reader_without_its_key_does_not_hold(void **state)
 
 /* ---- renewal ---- */
 
-static void a_renewal_lengthens_a_read_hold(void **state)
+RW_TEST(a_renewal_lengthens_a_read_hold)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 5000);
     assert_like(rw_renew(f, "r1:1", 60000), "1 ()");
     assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
@@ -194,10 +171,8 @@ static void a_renewal_lengthens_a_read_hold(void **state)
     assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
 }
 
-static void a_renewal_lengthens_a_write_hold(void **state)
+RW_TEST(a_renewal_lengthens_a_write_hold)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 5000);
     assert_like(rw_renew(f, "w1:1", 60000), "1 ()");
     assert_in_range(lease_of_hash(f), 59000, 60000);
@@ -209,10 +184,8 @@ static void a_renewal_lengthens_a_write_hold(void **state)
  * Redisson's watchdog sets the hash's TTL flat to its own. A fixed lease is not
  * renewed, yet it stands for as long as it was promised.
  */
-static void a_keep_tends_the_hash_for_a_fixed_lease(void **state)
+RW_TEST(a_keep_tends_the_hash_for_a_fixed_lease)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 600000);
     script_redis(f, "PEXPIRE n 30000");
     assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * 0 1");
@@ -220,10 +193,8 @@ static void a_keep_tends_the_hash_for_a_fixed_lease(void **state)
     assert_in_range(lease_of_hash(f), 590000, 600000);
 }
 
-static void a_renewal_says_which_are_lost(void **state)
+RW_TEST(a_renewal_says_which_are_lost)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_renew(f, "w2:1", 30000), "1 (1 2 2 0)");
     rw_release(f, "w1:1", NULL);
@@ -235,9 +206,8 @@ static void a_renewal_says_which_are_lost(void **state)
     assert_like(rw_renew(f, "r1:1", 30000), "1 (1 2)");
 }
 
-static void one_lost_hold_keeps_no_other_from_being_renewed(void **state)
+RW_TEST(one_lost_hold_keeps_no_other_from_being_renewed)
 {
-    script_fixture *f = *state;
     char first[64], second[64];
     const char *args[] = {"60000", "r1:1", "-", "r2:1", "-", NULL};
     const char *keys[] = {"n", first, "n", second};
@@ -252,10 +222,8 @@ static void one_lost_hold_keeps_no_other_from_being_renewed(void **state)
     assert_in_range(lease_of(f, "r2:1"), 59000, 60000);
 }
 
-static void a_full_server_refuses_no_renewal(void **state)
+RW_TEST(a_full_server_refuses_no_renewal)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 5000);
     script_fill_memory(f, true);
     assert_like(rw_renew(f, "r1:1", 60000), "1 ()");
@@ -264,10 +232,8 @@ static void a_full_server_refuses_no_renewal(void **state)
 }
 
 /* The records of those who hold on for days must not end before them. */
-static void the_records_outlive_the_holds(void **state)
+RW_TEST(the_records_outlive_the_holds)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "r1:1", "r", 1000000000);
     assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
                 1000000000);
@@ -295,19 +261,15 @@ static void assert_records_last(script_fixture *f)
                 LONG_MS + KEEP_MS - 60000);
 }
 
-static void a_reader_shortens_no_others_records(void **state)
+RW_TEST(a_reader_shortens_no_others_records)
 {
-    script_fixture *f = *state;
-
     a_long_hold_in_a_hash_cut_short(f);
     rw_acquire(f, "r2:1", "r");
     assert_records_last(f);
 }
 
-static void an_import_shortens_no_others_records(void **state)
+RW_TEST(an_import_shortens_no_others_records)
 {
-    script_fixture *f = *state;
-
     a_long_hold_in_a_hash_cut_short(f);
     rw_acquire(f, "r2:1", "r");
     assert_like(lua_rwlock_import(f, "r2:1", number(rw_fence(f, "r2:1")),
@@ -316,20 +278,16 @@ static void an_import_shortens_no_others_records(void **state)
     assert_records_last(f);
 }
 
-static void a_waiter_shortens_no_others_records(void **state)
+RW_TEST(a_waiter_shortens_no_others_records)
 {
-    script_fixture *f = *state;
-
     a_long_hold_in_a_hash_cut_short(f);
     rw_set_order("1");
     rw_acquire(f, "w1:1", "w");
     assert_records_last(f);
 }
 
-static void a_waiter_that_looks_shortens_no_others_records(void **state)
+RW_TEST(a_waiter_that_looks_shortens_no_others_records)
 {
-    script_fixture *f = *state;
-
     a_long_hold_in_a_hash_cut_short(f);
     script_redis(f, "HSET n java:1 1");
     script_redis(f, "SET %s 1 PX 30000", lua_rwlock_timeout("java:1"));
@@ -341,10 +299,8 @@ static void a_waiter_that_looks_shortens_no_others_records(void **state)
     assert_records_last(f);
 }
 
-static void a_writer_that_goes_shortens_no_others_records(void **state)
+RW_TEST(a_writer_that_goes_shortens_no_others_records)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_acquire_as(f, "r1:1",
                   (lua_rwlock_ask){.mode = 'r',
@@ -360,10 +316,8 @@ static void a_writer_that_goes_shortens_no_others_records(void **state)
 /* ---- confirm ---- */
 
 /* Somebody deleted the grants: nobody can tell whose the reads are. */
-static void a_reader_without_its_grant_is_lost(void **state)
+RW_TEST(a_reader_without_its_grant_is_lost)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     script_redis(f, "DEL %s", LUA_RWLOCK_HOLDERS);
     assert_like(lua_rwlock_keep(f, "r1:1", 1, 60000), "2 0");
@@ -373,19 +327,15 @@ static void a_reader_without_its_grant_is_lost(void **state)
 }
 
 /* The hash is the truth. */
-static void a_writer_without_its_record_goes_on(void **state)
+RW_TEST(a_writer_without_its_record_goes_on)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
     assert_like(lua_rwlock_keep(f, "w1:1", 1, 60000), "1 60000 0 0");
 }
 
-static void a_confirm_gives_the_full_lease(void **state)
+RW_TEST(a_confirm_gives_the_full_lease)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -402,10 +352,8 @@ static void a_confirm_gives_the_full_lease(void **state)
     assert_like(rw_confirm(f, "r1:1", "5", 30000), "2 2");
 }
 
-static void a_confirm_tells_a_reader_whether_it_keeps_somebody_out(void **state)
+RW_TEST(a_confirm_tells_a_reader_whether_it_keeps_somebody_out)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "u2:1", "u");
@@ -417,10 +365,8 @@ static void a_confirm_tells_a_reader_whether_it_keeps_somebody_out(void **state)
     assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1 1");
 }
 
-static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
+RW_TEST(with_readers_first_no_writer_is_a_reason_to_leave)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -429,10 +375,8 @@ static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
 
 /* ---- who asks ---- */
 
-static void the_state_is_told(void **state)
+RW_TEST(the_state_is_told)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_state(f), "1 0");
     rw_acquire(f, "r1:1", "r");
     assert_like(lua_rwlock_state(f), "1 1");
@@ -444,10 +388,8 @@ static void the_state_is_told(void **state)
     assert_like(lua_rwlock_state(f), "!LKTYPE *");
 }
 
-static void holders_and_waiters_are_told(void **state)
+RW_TEST(holders_and_waiters_are_told)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_see(f), "1 0 () ()");
     rw_acquire_as(f, "u1:1",
                   (lua_rwlock_ask){.mode = 'u', .reason = "to read"});
@@ -471,10 +413,8 @@ static void holders_and_waiters_are_told(void **state)
     assert_like(lua_rwlock_see(f), "1 3 (u1:1 1 * * * to read u) (*)");
 }
 
-static void a_writer_is_told_before_its_owners_reads(void **state)
+RW_TEST(a_writer_is_told_before_its_owners_reads)
 {
-    script_fixture *f = *state;
-
     rw_acquire_as(f, "w1:1", (lua_rwlock_ask){.mode = 'w', .reason = "alone"});
     rw_acquire_on(f, "w2:1", "r", "w1:1");
     assert_like(lua_rwlock_see(f),
@@ -485,10 +425,8 @@ static void a_writer_is_told_before_its_owners_reads(void **state)
     assert_like(lua_rwlock_see(f), "1 0 (java:1 3 0 0 * \"\" w) ()");
 }
 
-static void records_of_the_dead_and_of_the_gone_are_taken_out(void **state)
+RW_TEST(records_of_the_dead_and_of_the_gone_are_taken_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     rw_acquire(f, "r3:1", "r");
@@ -500,41 +438,5 @@ static void records_of_the_dead_and_of_the_gone_are_taken_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(a_reader_shortens_no_others_lease),
-        RW_TEST(a_reader_prolongs_no_others_lease),
-        RW_TEST(the_hash_ends_with_the_last_lease_left),
-        RW_TEST(of_very_many_readers_none_is_cut_short),
-        RW_TEST(a_dead_reader_keeps_a_writer_out_only_for_its_lease),
-        RW_TEST(a_dead_reader_among_others_is_found_by_the_last),
-        RW_TEST(a_dead_reader_is_found_though_nobody_waits),
-        RW_TEST(records_of_the_dead_and_of_the_gone_are_taken_out),
-        RW_TEST(a_waiting_writer_finds_the_dead_by_looking),
-        RW_TEST(of_hundreds_of_dead_readers_one_alive_keeps_writers_out),
-        RW_TEST(a_reader_without_its_key_does_not_hold),
-        RW_TEST(the_only_reader_without_its_key_does_not_hold),
-        RW_TEST(a_renewal_lengthens_a_read_hold),
-        RW_TEST(a_renewal_lengthens_a_write_hold),
-        RW_TEST(a_keep_tends_the_hash_for_a_fixed_lease),
-        RW_TEST(a_renewal_says_which_are_lost),
-        RW_TEST(one_lost_hold_keeps_no_other_from_being_renewed),
-        RW_TEST(a_full_server_refuses_no_renewal),
-        RW_TEST(the_records_outlive_the_holds),
-        RW_TEST(a_reader_shortens_no_others_records),
-        RW_TEST(an_import_shortens_no_others_records),
-        RW_TEST(a_waiter_shortens_no_others_records),
-        RW_TEST(a_waiter_that_looks_shortens_no_others_records),
-        RW_TEST(a_writer_that_goes_shortens_no_others_records),
-        RW_TEST(a_reader_without_its_grant_is_lost),
-        RW_TEST(a_writer_without_its_record_goes_on),
-        RW_TEST(a_confirm_gives_the_full_lease),
-        RW_TEST(a_confirm_tells_a_reader_whether_it_keeps_somebody_out),
-        RW_TEST(with_readers_first_no_writer_is_a_reason_to_leave),
-        RW_TEST(the_state_is_told),
-        RW_TEST(holders_and_waiters_are_told),
-        RW_TEST(a_writer_is_told_before_its_owners_reads),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_lease", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -24,10 +24,8 @@ static void waits_to_read(script_fixture *f, unsigned count)
 }
 
 /* The writer is looked for, and those behind it are counted. */
-static void a_reader_that_leaves_does_not_look_at_who_is_kept_out(void **state)
+RW_TEST(a_reader_that_leaves_does_not_look_at_who_is_kept_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -44,10 +42,8 @@ static void a_reader_that_leaves_does_not_look_at_who_is_kept_out(void **state)
 }
 
 /* So many wait that they come in by several calls; a writer is behind them. */
-static void those_of_the_phase_come_in_at_each_release(void **state)
+RW_TEST(those_of_the_phase_come_in_at_each_release)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     waits_to_read(f, MANY);
     rw_acquire(f, "w2:1", "w");
@@ -59,10 +55,8 @@ static void those_of_the_phase_come_in_at_each_release(void **state)
 }
 
 /* A reader that asks whether it still waits, but was let in meanwhile. */
-static void one_that_holds_already_asks_nothing_of_the_others(void **state)
+RW_TEST(one_that_holds_already_asks_nothing_of_the_others)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -76,9 +70,8 @@ static void one_that_holds_already_asks_nothing_of_the_others(void **state)
 }
 
 /* So many read that the server tells of a part of them at a time. */
-static void a_release_beside_many_needs_no_right_to_count_them(void **state)
+RW_TEST(a_release_beside_many_needs_no_right_to_count_them)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     script_redis(f, "CONFIG SET hash-max-ziplist-entries 4");
@@ -96,13 +89,5 @@ static void a_release_beside_many_needs_no_right_to_count_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(a_reader_that_leaves_does_not_look_at_who_is_kept_out),
-        RW_TEST(those_of_the_phase_come_in_at_each_release),
-        RW_TEST(a_release_beside_many_needs_no_right_to_count_them),
-        RW_TEST(one_that_holds_already_asks_nothing_of_the_others),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_looks", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -128,10 +128,8 @@ static const char *const records[] = {
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
 
-static void whatever_the_record_says_both_roads_do_the_same(void **state)
+RW_TEST(whatever_the_record_says_both_roads_do_the_same)
 {
-    script_fixture *f = *state;
-
     script_listen(f, LUA_RWLOCK_CHANNEL);
     for (size_t i = 0; i < RECORDS; i++) {
         compare(f, (trial){.record = records[i]});
@@ -141,11 +139,10 @@ static void whatever_the_record_says_both_roads_do_the_same(void **state)
     }
 }
 
-static void whatever_is_denied_both_roads_do_the_same(void **state)
+RW_TEST(whatever_is_denied_both_roads_do_the_same)
 {
     static const char *const commands[] = {"hset", "pexpire", "del",
                                            "set",  "hdel",    "publish"};
-    script_fixture *f = *state;
 
     script_listen(f, LUA_RWLOCK_CHANNEL);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -154,7 +151,7 @@ static void whatever_is_denied_both_roads_do_the_same(void **state)
     }
 }
 
-static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
+RW_TEST(whatever_changed_meanwhile_both_roads_do_the_same)
 {
     static const char *const spoils[] = {
         "DEL " LUA_RWLOCK_HOLDERS,
@@ -170,7 +167,6 @@ static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
         "SET " LUA_RWLOCK_RECORD " nonsense",
         "SET " LUA_RWLOCK_RECORD " 1w",
     };
-    script_fixture *f = *state;
 
     script_listen(f, LUA_RWLOCK_CHANNEL);
     for (size_t i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++)
@@ -186,10 +182,8 @@ static bool was_called(script_fixture *f, const char *command)
 }
 
 /* Else the others here would be of the long road alone. */
-static void the_short_road_is_gone(void **state)
+RW_TEST(the_short_road_is_gone)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "CONFIG RESETSTAT");
     assert_like(rw_acquire(f, "u1:1", "w"), "1 * 30000");
     assert_false(was_called(f, "zscore"));
@@ -201,10 +195,8 @@ static void the_short_road_is_gone(void **state)
     assert_false(was_called(f, "hscan"));
 }
 
-static void a_full_server_refuses_the_short_road(void **state)
+RW_TEST(a_full_server_refuses_the_short_road)
 {
-    script_fixture *f = *state;
-
     script_fill_memory(f, true);
     assert_like(rw_acquire(f, "u1:1", "r"), "*OOM*");
     assert_like(rw_acquire(f, "u1:1", "w"), "*OOM*");
@@ -218,14 +210,5 @@ static void a_full_server_refuses_the_short_road(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(whatever_the_record_says_both_roads_do_the_same),
-        RW_TEST(whatever_is_denied_both_roads_do_the_same),
-        RW_TEST(whatever_changed_meanwhile_both_roads_do_the_same),
-        RW_TEST(the_short_road_is_gone),
-        RW_TEST(a_full_server_refuses_the_short_road),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_quick", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

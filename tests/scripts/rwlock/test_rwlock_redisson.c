@@ -31,11 +31,13 @@ static long long lease_of_hash(script_fixture *f)
     return number(script_redis(f, "PTTL n"));
 }
 
+#define JAVA_TEST(name)                                                        \
+    CHECK_TEST_OF(name, script_fixture *f, rw_setup, teardown)
+
 /* ---- who keeps whom out ---- */
 
-static void readers_of_both_sides_come_in_together(void **state)
+JAVA_TEST(readers_of_both_sides_come_in_together)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
@@ -50,9 +52,8 @@ static void readers_of_both_sides_come_in_together(void **state)
     assert_like(rw_try(f, "w1:1", "w"), "1 *");
 }
 
-static void a_writer_of_one_side_keeps_the_other_out(void **state)
+JAVA_TEST(a_writer_of_one_side_keeps_the_other_out)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "w1:1", "w");
@@ -67,9 +68,8 @@ static void a_writer_of_one_side_keeps_the_other_out(void **state)
 }
 
 /* Their hash was ended by Redisson, which knows nothing of our grants. */
-static void grants_that_stayed_behind_hide_no_java_reader(void **state)
+JAVA_TEST(grants_that_stayed_behind_hide_no_java_reader)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
@@ -82,10 +82,8 @@ static void grants_that_stayed_behind_hide_no_java_reader(void **state)
 }
 
 /* With as many grants as readers, each is looked at. */
-static void grants_of_others_are_no_grants_of_a_java_reader(void **state)
+JAVA_TEST(grants_of_others_are_no_grants_of_a_java_reader)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     script_redis(f, "HDEL n r1:1");
@@ -95,9 +93,8 @@ static void grants_of_others_are_no_grants_of_a_java_reader(void **state)
 }
 
 /* Its thread's own reads are Redisson's business, and keep ours out. */
-static void the_reads_of_a_java_writer_outlive_its_write(void **state)
+JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
@@ -111,9 +108,8 @@ static void the_reads_of_a_java_writer_outlive_its_write(void **state)
 }
 
 /* A hold of a thread of Redisson's may have been taken several times. */
-static void a_java_reader_lives_by_any_of_its_holds(void **state)
+JAVA_TEST(a_java_reader_lives_by_any_of_its_holds)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
     char first[160];
 
@@ -133,10 +129,8 @@ static void a_java_reader_lives_by_any_of_its_holds(void **state)
 
 /* ---- what each side sees of the other's holds ---- */
 
-static void a_hold_of_ours_has_redissons_lengths(void **state)
+JAVA_TEST(a_hold_of_ours_has_redissons_lengths)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     assert_like(script_redis(f, "HLEN n"), "2");
     rw_acquire_on(f, "w2:1", "r", "w1:1");
@@ -147,9 +141,8 @@ static void a_hold_of_ours_has_redissons_lengths(void **state)
 }
 
 /* Redisson computes the hash's TTL from the keys of all readers. */
-static void a_java_reader_that_leaves_keeps_our_lease(void **state)
+JAVA_TEST(a_java_reader_that_leaves_keeps_our_lease)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire_for(f, "r1:1", "r", 5000);
@@ -160,9 +153,8 @@ static void a_java_reader_that_leaves_keeps_our_lease(void **state)
     assert_held(f, "r1:1 read");
 }
 
-static void a_reader_of_ours_that_leaves_keeps_javas_lease(void **state)
+JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_standin_set_lease(java, 5000);
@@ -173,9 +165,8 @@ static void a_reader_of_ours_that_leaves_keeps_javas_lease(void **state)
 }
 
 /* Redisson's renewal cuts the hash's TTL; ours lengthens it again. */
-static void a_java_renewal_does_not_end_a_longer_lease(void **state)
+JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire_for(f, "r1:1", "r", 600000);
@@ -189,9 +180,8 @@ static void a_java_renewal_does_not_end_a_longer_lease(void **state)
                     590000, 600000);
 }
 
-static void our_renewal_prolongs_no_dead_java_reader(void **state)
+JAVA_TEST(our_renewal_prolongs_no_dead_java_reader)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
     char key[160];
 
@@ -204,9 +194,8 @@ static void our_renewal_prolongs_no_dead_java_reader(void **state)
     assert_in_range(number(script_redis(f, "PTTL %s", key)), 1, 5000);
 }
 
-static void a_dead_reader_of_ours_is_swept_by_the_last_of_java(void **state)
+JAVA_TEST(a_dead_reader_of_ours_is_swept_by_the_last_of_java)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
@@ -216,9 +205,8 @@ static void a_dead_reader_of_ours_is_swept_by_the_last_of_java(void **state)
     assert_held(f, "");
 }
 
-static void a_dead_java_reader_is_swept_by_the_last_of_ours(void **state)
+JAVA_TEST(a_dead_java_reader_is_swept_by_the_last_of_ours)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
     char key[160];
 
@@ -233,9 +221,8 @@ static void a_dead_java_reader_is_swept_by_the_last_of_ours(void **state)
 
 /* ---- messages ---- */
 
-static void java_is_woken_when_ours_leave(void **state)
+JAVA_TEST(java_is_woken_when_ours_leave)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_standin_subscribe(java);
@@ -255,9 +242,8 @@ static void java_is_woken_when_ours_leave(void **state)
 /* ---- who contends ---- */
 
 /* Redisson hands nothing over: the first of ours must try for itself. */
-static void the_first_of_ours_contends_with_a_java_writer(void **state)
+JAVA_TEST(the_first_of_ours_contends_with_a_java_writer)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_hear(f, "r1:1", "w1:1", (char *)NULL);
@@ -270,9 +256,8 @@ static void the_first_of_ours_contends_with_a_java_writer(void **state)
     assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
 }
 
-static void the_first_writer_of_ours_contends_with_java_readers(void **state)
+JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_hear(f, "w1:1", "w2:1", "r2:1", (char *)NULL);
@@ -304,10 +289,8 @@ static rw_standin *java_reads(script_fixture *f)
     return java;
 }
 
-static void ours_pass_it_in_half_of_each_second(void **state)
+JAVA_TEST(ours_pass_it_in_half_of_each_second)
 {
-    script_fixture *f = *state;
-
     java_reads(f);
     script_at(f, PASS_MS);
     assert_like(rw_acquire(f, "r1:1", "r"), "1 *");
@@ -316,10 +299,8 @@ static void ours_pass_it_in_half_of_each_second(void **state)
     assert_waiting(f, "w: w1:1");
 }
 
-static void in_the_other_they_stand_behind_it(void **state)
+JAVA_TEST(in_the_other_they_stand_behind_it)
 {
-    script_fixture *f = *state;
-
     java_reads(f);
     script_at(f, BACK_MS);
     assert_like(rw_acquire(f, "r1:1", "r"), "2 * * 0");
@@ -328,10 +309,8 @@ static void in_the_other_they_stand_behind_it(void **state)
 }
 
 /* Its client looks at each change of the name. */
-static void those_who_queued_come_in_when_it_looks(void **state)
+JAVA_TEST(those_who_queued_come_in_when_it_looks)
 {
-    script_fixture *f = *state;
-
     java_reads(f);
     script_at(f, BACK_MS);
     rw_acquire(f, "r1:1", "r");
@@ -342,9 +321,8 @@ static void those_who_queued_come_in_when_it_looks(void **state)
     assert_waiting(f, "w: w1:1");
 }
 
-static void none_pass_it_where_ours_alone_read(void **state)
+JAVA_TEST(none_pass_it_where_ours_alone_read)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_reads(f);
 
     script_at(f, PASS_MS);
@@ -355,20 +333,16 @@ static void none_pass_it_where_ours_alone_read(void **state)
     assert_held(f, "w1:1:write write");
 }
 
-static void none_pass_it_where_writers_go_first(void **state)
+JAVA_TEST(none_pass_it_where_writers_go_first)
 {
-    script_fixture *f = *state;
-
     rw_set_order("2");
     java_reads(f);
     script_at(f, PASS_MS);
     assert_like(rw_acquire(f, "r1:1", "r"), "2 * * 0");
 }
 
-static void none_pass_an_upgrade(void **state)
+JAVA_TEST(none_pass_an_upgrade)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     assert_true(rw_standin_try(java_new(f), RW_STANDIN_READ));
@@ -379,9 +353,8 @@ static void none_pass_an_upgrade(void **state)
 
 /* ---- by force ---- */
 
-static void what_java_deletes_is_lost(void **state)
+JAVA_TEST(what_java_deletes_is_lost)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
@@ -393,9 +366,8 @@ static void what_java_deletes_is_lost(void **state)
     assert_like(rw_renew(f, "r1:1", 30000), "1 (1 2*)");
 }
 
-static void what_we_force_java_finds_lost(void **state)
+JAVA_TEST(what_we_force_java_finds_lost)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
@@ -405,11 +377,8 @@ static void what_we_force_java_finds_lost(void **state)
     assert_false(rw_standin_renew(java, RW_STANDIN_WRITE));
 }
 
-#define JAVA_TEST(f) cmocka_unit_test_setup_teardown(f, rw_setup, teardown)
-
-static void each_hold_of_a_java_reader_counts_for_the_hash(void **state)
+JAVA_TEST(each_hold_of_a_java_reader_counts_for_the_hash)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_standin_set_lease(java, 5000);
@@ -421,9 +390,8 @@ static void each_hold_of_a_java_reader_counts_for_the_hash(void **state)
     assert_in_range(lease_of_hash(f), 19000, 20000);
 }
 
-static void of_readers_and_writers_the_first_by_ticket_contends(void **state)
+JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_hear(f, "r1:1", "w1:1", (char *)NULL);
@@ -433,9 +401,8 @@ static void of_readers_and_writers_the_first_by_ticket_contends(void **state)
 }
 
 /* Else all who come later would belong to the phase that it began. */
-static void a_reader_of_ours_beside_javas_begins_a_phase(void **state)
+JAVA_TEST(a_reader_of_ours_beside_javas_begins_a_phase)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "w1:1", "w");
@@ -446,9 +413,8 @@ static void a_reader_of_ours_beside_javas_begins_a_phase(void **state)
 }
 
 /* The records are of readers of ours, who have gone. */
-static void a_java_writer_after_readers_of_ours_keeps_ours_out(void **state)
+JAVA_TEST(a_java_writer_after_readers_of_ours_keeps_ours_out)
 {
-    script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
@@ -463,10 +429,8 @@ static void a_java_writer_after_readers_of_ours_keeps_ours_out(void **state)
 /* ---- a writer of Redisson's that waits ---- */
 
 /* It listens to its channel. */
-static void it_keeps_new_readers_of_ours_out(void **state)
+RW_TEST(it_keeps_new_readers_of_ours_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     script_listen(f, f->channel);
     assert_like(rw_try(f, "r2:1", "r"), "3 *");
@@ -478,10 +442,8 @@ static void it_keeps_new_readers_of_ours_out(void **state)
 }
 
 /* The name is its when they have gone; then the first of ours tries. */
-static void the_name_is_open_to_it_when_the_readers_have_gone(void **state)
+RW_TEST(the_name_is_open_to_it_when_the_readers_have_gone)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r2:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     script_listen(f, f->channel);
@@ -495,10 +457,8 @@ static void the_name_is_open_to_it_when_the_readers_have_gone(void **state)
     assert_like(rw_recheck(f, "r2:1"), "2 * (0) (1 * * 0)");
 }
 
-static void not_in_our_turn(void **state)
+RW_TEST(not_in_our_turn)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     script_listen(f, f->channel);
     rw_turn(f, "o", 0, 400);
@@ -506,10 +466,8 @@ static void not_in_our_turn(void **state)
 }
 
 /* They would not stand back, and it would wait for them all the same. */
-static void nor_beside_readers_of_redissons(void **state)
+RW_TEST(nor_beside_readers_of_redissons)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     script_redis(f, "HSET n java:1 1");
     script_redis(f, "SET {n}:java:1:rwlock_timeout:1 1 PX 30000");
@@ -517,10 +475,8 @@ static void nor_beside_readers_of_redissons(void **state)
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
-static void nor_where_readers_go_first(void **state)
+RW_TEST(nor_where_readers_go_first)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_acquire(f, "r1:1", "r");
     script_listen(f, f->channel);
@@ -529,42 +485,5 @@ static void nor_where_readers_go_first(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        JAVA_TEST(readers_of_both_sides_come_in_together),
-        JAVA_TEST(a_writer_of_one_side_keeps_the_other_out),
-        JAVA_TEST(a_java_writer_after_readers_of_ours_keeps_ours_out),
-        JAVA_TEST(a_reader_of_ours_beside_javas_begins_a_phase),
-        JAVA_TEST(grants_that_stayed_behind_hide_no_java_reader),
-        JAVA_TEST(grants_of_others_are_no_grants_of_a_java_reader),
-        JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write),
-        JAVA_TEST(a_java_reader_lives_by_any_of_its_holds),
-        JAVA_TEST(a_hold_of_ours_has_redissons_lengths),
-        JAVA_TEST(a_java_reader_that_leaves_keeps_our_lease),
-        JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease),
-        JAVA_TEST(each_hold_of_a_java_reader_counts_for_the_hash),
-        JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease),
-        JAVA_TEST(our_renewal_prolongs_no_dead_java_reader),
-        JAVA_TEST(a_dead_reader_of_ours_is_swept_by_the_last_of_java),
-        JAVA_TEST(a_dead_java_reader_is_swept_by_the_last_of_ours),
-        JAVA_TEST(java_is_woken_when_ours_leave),
-        JAVA_TEST(the_first_of_ours_contends_with_a_java_writer),
-        JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends),
-        JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers),
-        JAVA_TEST(ours_pass_it_in_half_of_each_second),
-        JAVA_TEST(in_the_other_they_stand_behind_it),
-        JAVA_TEST(those_who_queued_come_in_when_it_looks),
-        JAVA_TEST(none_pass_it_where_ours_alone_read),
-        JAVA_TEST(none_pass_it_where_writers_go_first),
-        JAVA_TEST(none_pass_an_upgrade),
-        JAVA_TEST(what_java_deletes_is_lost),
-        JAVA_TEST(what_we_force_java_finds_lost),
-        RW_TEST(it_keeps_new_readers_of_ours_out),
-        RW_TEST(the_name_is_open_to_it_when_the_readers_have_gone),
-        RW_TEST(not_in_our_turn),
-        RW_TEST(nor_beside_readers_of_redissons),
-        RW_TEST(nor_where_readers_go_first),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_redisson", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -17,10 +17,8 @@ static long long number(const char *text)
 
 /* ---- nobody waits ---- */
 
-static void the_last_reader_frees_the_name(void **state)
+RW_TEST(the_last_reader_frees_the_name)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     script_listen(f, f->channel);
@@ -35,10 +33,8 @@ static void the_last_reader_frees_the_name(void **state)
     assert_string_equal(script_heard(f), "redisson_rwlock:{n} 0\n");
 }
 
-static void a_writer_frees_the_name_and_wakes_all_of_redisson(void **state)
+RW_TEST(a_writer_frees_the_name_and_wakes_all_of_redisson)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     script_listen(f, f->channel);
     assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
@@ -48,19 +44,15 @@ static void a_writer_frees_the_name_and_wakes_all_of_redisson(void **state)
 
 /* ---- mismatches ---- */
 
-static void a_release_of_what_nobody_holds_says_so(void **state)
+RW_TEST(a_release_of_what_nobody_holds_says_so)
 {
-    script_fixture *f = *state;
-
     script_listen(f, f->channel);
     assert_like(rw_release(f, "r1:1", "5"), "2 0");
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_release_of_what_another_holds_changes_nothing(void **state)
+RW_TEST(a_release_of_what_another_holds_changes_nothing)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_release(f, "w2:1", "5"), "2 2");
     assert_held(f, "w1:1:write write");
@@ -70,10 +62,8 @@ static void a_release_of_what_another_holds_changes_nothing(void **state)
     assert_held(f, "r1:1 read");
 }
 
-static void a_release_under_another_fence_changes_nothing(void **state)
+RW_TEST(a_release_under_another_fence_changes_nothing)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_release(f, "w1:1", "5"), "2 3");
     assert_held(f, "w1:1:write write");
@@ -85,9 +75,8 @@ static void a_release_under_another_fence_changes_nothing(void **state)
 }
 
 /* A release may be sent again: the second one finds nothing of it. */
-static void a_release_sent_again_ends_no_other_hold(void **state)
+RW_TEST(a_release_sent_again_ends_no_other_hold)
 {
-    script_fixture *f = *state;
     char fence[32];
 
     rw_acquire(f, "r1:1", "r");
@@ -99,10 +88,8 @@ static void a_release_sent_again_ends_no_other_hold(void **state)
 }
 
 /* The hash is the truth: what it does not say is void. */
-static void a_record_without_a_field_counts_for_nothing(void **state)
+RW_TEST(a_record_without_a_field_counts_for_nothing)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     script_redis(f, "HDEL n r1:1");
@@ -118,9 +105,8 @@ static void a_record_without_a_field_counts_for_nothing(void **state)
 
 /* ---- handing over ---- */
 
-static void a_hand_over_tells_the_new_holder_alone(void **state)
+RW_TEST(a_hand_over_tells_the_new_holder_alone)
 {
-    script_fixture *f = *state;
     char expected[160];
     long long ticket;
 
@@ -141,10 +127,8 @@ static void a_hand_over_tells_the_new_holder_alone(void **state)
 }
 
 /* A subscriber is not yet a living holder: it has three seconds to show up. */
-static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
+RW_TEST(a_grant_lasts_three_seconds_until_it_is_confirmed)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -160,10 +144,8 @@ static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
 }
 
 /* Redisson's readers may come in beside ours, so they are told of that, too. */
-static void redissons_readers_are_told_when_ours_come_in(void **state)
+RW_TEST(redissons_readers_are_told_when_ours_come_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", (char *)NULL);
     rw_turn(f, "o", 0, 400);
     rw_acquire(f, "w1:1", "w");
@@ -175,10 +157,8 @@ static void redissons_readers_are_told_when_ours_come_in(void **state)
                 "redisson_rwlock:{n} 1\n");
 }
 
-static void a_writer_that_comes_in_is_no_news_to_redisson(void **state)
+RW_TEST(a_writer_that_comes_in_is_no_news_to_redisson)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_turn(f, "o", 0, 400);
     rw_acquire(f, "w1:1", "w");
@@ -189,9 +169,8 @@ static void a_writer_that_comes_in_is_no_news_to_redisson(void **state)
                 "latchkey:in::w2 grant 0 rwlock w2:1 * 3000 n\n");
 }
 
-static void names_of_any_bytes_come_whole_in_a_grant(void **state)
+RW_TEST(names_of_any_bytes_come_whole_in_a_grant)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     script_set_name(f, "a {b} \xff\n%s");
@@ -207,10 +186,8 @@ static void names_of_any_bytes_come_whole_in_a_grant(void **state)
 
 /* ---- turns with others ---- */
 
-static void in_the_turn_of_others_the_name_is_left_open(void **state)
+RW_TEST(in_the_turn_of_others_the_name_is_left_open)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -227,10 +204,8 @@ static void in_the_turn_of_others_the_name_is_left_open(void **state)
 }
 
 /* A claim that reads on beside others gives nothing up. */
-static void a_reader_that_leaves_others_behind_opens_no_turn(void **state)
+RW_TEST(a_reader_that_leaves_others_behind_opens_no_turn)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
@@ -243,10 +218,8 @@ static void a_reader_that_leaves_others_behind_opens_no_turn(void **state)
 
 /* ---- leave ---- */
 
-static void a_leave_ends_a_claim_whatever_became_of_it(void **state)
+RW_TEST(a_leave_ends_a_claim_whatever_became_of_it)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_leave(f, "r1:1", false), "1 0 0 0");
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -259,10 +232,8 @@ static void a_leave_ends_a_claim_whatever_became_of_it(void **state)
     assert_held(f, "");
 }
 
-static void a_leave_of_a_holder_lets_the_next_in(void **state)
+RW_TEST(a_leave_of_a_holder_lets_the_next_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -270,10 +241,8 @@ static void a_leave_of_a_holder_lets_the_next_in(void **state)
     assert_held(f, "r1:1 read");
 }
 
-static void a_tombstone_keeps_a_claim_out(void **state)
+RW_TEST(a_tombstone_keeps_a_claim_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_leave(f, "r1:1", true), "1 2 0 0");
     assert_like(rw_try(f, "r1:1", "r"), "!LKVOID *");
@@ -281,10 +250,8 @@ static void a_tombstone_keeps_a_claim_out(void **state)
                     660000);
 }
 
-static void a_leave_of_a_skipped_waiter_is_one_of_a_waiter(void **state)
+RW_TEST(a_leave_of_a_skipped_waiter_is_one_of_a_waiter)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r2:1", "r");
@@ -294,9 +261,8 @@ static void a_leave_of_a_skipped_waiter_is_one_of_a_waiter(void **state)
 
 /* ---- force ---- */
 
-static void a_force_ends_all_readers_and_tells_them(void **state)
+RW_TEST(a_force_ends_all_readers_and_tells_them)
 {
-    script_fixture *f = *state;
     char expected[200];
 
     rw_hear(f, "r1:1", "u1:1", "w1:1", (char *)NULL);
@@ -319,10 +285,8 @@ static void a_force_ends_all_readers_and_tells_them(void **state)
                 "0");
 }
 
-static void a_force_ends_the_writer_and_its_owners_reads(void **state)
+RW_TEST(a_force_ends_the_writer_and_its_owners_reads)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
@@ -333,20 +297,16 @@ static void a_force_ends_the_writer_and_its_owners_reads(void **state)
     assert_like(f->heard_text, "*latchkey:in::r1 revoked 0 rwlock r1:1 *");
 }
 
-static void a_force_of_what_nobody_holds_says_so(void **state)
+RW_TEST(a_force_of_what_nobody_holds_says_so)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_rwlock_force(f, ""), "2 0");
     rw_acquire(f, "r1:1", "r");
     rw_kill(f, "r1:1");
     assert_like(lua_rwlock_force(f, ""), "2 0");
 }
 
-static void a_force_of_one_reader_leaves_the_others(void **state)
+RW_TEST(a_force_of_one_reader_leaves_the_others)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "r2:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
@@ -357,10 +317,8 @@ static void a_force_of_one_reader_leaves_the_others(void **state)
     assert_like(script_redis(f, "EXISTS {n}:r2:1:rwlock_timeout:1"), "1");
 }
 
-static void a_force_of_the_last_reader_serves_who_waits(void **state)
+RW_TEST(a_force_of_the_last_reader_serves_who_waits)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -370,10 +328,8 @@ static void a_force_of_the_last_reader_serves_who_waits(void **state)
     assert_like(script_heard(f), "latchkey:in::w1 grant 0 rwlock w1:1 *");
 }
 
-static void a_force_of_the_writer_ends_its_owners_reads(void **state)
+RW_TEST(a_force_of_the_writer_ends_its_owners_reads)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
@@ -383,10 +339,8 @@ static void a_force_of_the_writer_ends_its_owners_reads(void **state)
     assert_like(f->heard_text, "*latchkey:in::r1 revoked 0 rwlock r1:1 *");
 }
 
-static void a_force_of_who_does_not_hold_changes_nothing(void **state)
+RW_TEST(a_force_of_who_does_not_hold_changes_nothing)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "w1:1", "w2:1", (char *)NULL);
     assert_like(lua_rwlock_force(f, "r1:1"), "2 0");
     rw_acquire(f, "r1:1", "r");
@@ -406,10 +360,8 @@ static void a_force_of_who_does_not_hold_changes_nothing(void **state)
 
 /* ---- pass ---- */
 
-static void passing_on_changes_nothing_for_a_writer(void **state)
+RW_TEST(passing_on_changes_nothing_for_a_writer)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -418,10 +370,8 @@ static void passing_on_changes_nothing_for_a_writer(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void passing_on_a_free_name_lets_the_next_in(void **state)
+RW_TEST(passing_on_a_free_name_lets_the_next_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -432,10 +382,8 @@ static void passing_on_a_free_name_lets_the_next_in(void **state)
 
 /* ---- a full server ---- */
 
-static void a_full_server_refuses_no_release(void **state)
+RW_TEST(a_full_server_refuses_no_release)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -450,10 +398,8 @@ static void a_full_server_refuses_no_release(void **state)
 }
 
 /* Whoever of ours comes first, not only one that waited. */
-static void a_newcomer_ends_the_turn_of_others(void **state)
+RW_TEST(a_newcomer_ends_the_turn_of_others)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -468,38 +414,5 @@ static void a_newcomer_ends_the_turn_of_others(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(the_last_reader_frees_the_name),
-        RW_TEST(a_writer_frees_the_name_and_wakes_all_of_redisson),
-        RW_TEST(a_release_of_what_nobody_holds_says_so),
-        RW_TEST(a_release_of_what_another_holds_changes_nothing),
-        RW_TEST(a_release_under_another_fence_changes_nothing),
-        RW_TEST(a_release_sent_again_ends_no_other_hold),
-        RW_TEST(a_record_without_a_field_counts_for_nothing),
-        RW_TEST(a_hand_over_tells_the_new_holder_alone),
-        RW_TEST(a_grant_lasts_three_seconds_until_it_is_confirmed),
-        RW_TEST(redissons_readers_are_told_when_ours_come_in),
-        RW_TEST(a_writer_that_comes_in_is_no_news_to_redisson),
-        RW_TEST(names_of_any_bytes_come_whole_in_a_grant),
-        RW_TEST(in_the_turn_of_others_the_name_is_left_open),
-        RW_TEST(a_newcomer_ends_the_turn_of_others),
-        RW_TEST(a_reader_that_leaves_others_behind_opens_no_turn),
-        RW_TEST(a_leave_ends_a_claim_whatever_became_of_it),
-        RW_TEST(a_leave_of_a_holder_lets_the_next_in),
-        RW_TEST(a_tombstone_keeps_a_claim_out),
-        RW_TEST(a_leave_of_a_skipped_waiter_is_one_of_a_waiter),
-        RW_TEST(a_force_ends_all_readers_and_tells_them),
-        RW_TEST(a_force_ends_the_writer_and_its_owners_reads),
-        RW_TEST(a_force_of_what_nobody_holds_says_so),
-        RW_TEST(a_force_of_one_reader_leaves_the_others),
-        RW_TEST(a_force_of_the_last_reader_serves_who_waits),
-        RW_TEST(a_force_of_the_writer_ends_its_owners_reads),
-        RW_TEST(a_force_of_who_does_not_hold_changes_nothing),
-        RW_TEST(passing_on_changes_nothing_for_a_writer),
-        RW_TEST(passing_on_a_free_name_lets_the_next_in),
-        RW_TEST(a_full_server_refuses_no_release),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_release", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -28,10 +28,8 @@ static const char *mark(script_fixture *f)
 
 /* ---- without a lane ---- */
 
-static void who_spins_takes_what_is_free(void **state)
+RW_TEST(who_spins_takes_what_is_free)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_spin(f, "s1:1", "w"), "1 * 30000");
     assert_held(f, "s1:1:write write");
     assert_like(mark(f), "nil");
@@ -41,10 +39,8 @@ static void who_spins_takes_what_is_free(void **state)
     assert_held(f, "s2:1 s3:1 read");
 }
 
-static void who_spins_and_is_sent_away_leaves_nothing_but_a_mark(void **state)
+RW_TEST(who_spins_and_is_sent_away_leaves_nothing_but_a_mark)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_spin(f, "s1:1", "r"), "3 *");
     assert_like(mark(f), "1");
@@ -59,9 +55,8 @@ static void who_spins_and_is_sent_away_leaves_nothing_but_a_mark(void **state)
     assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
 }
 
-static void said_again_it_is_the_same_hold(void **state)
+RW_TEST(said_again_it_is_the_same_hold)
 {
-    script_fixture *f = *state;
     long long fence;
 
     rw_spin(f, "s1:1", "w");
@@ -72,10 +67,8 @@ static void said_again_it_is_the_same_hold(void **state)
 
 /* ---- a writer that spins is not kept out by readers who come ---- */
 
-static void while_a_writer_spins_no_reader_joins(void **state)
+RW_TEST(while_a_writer_spins_no_reader_joins)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_spin(f, "s1:1", "w");
     assert_like(rw_spin(f, "s2:1", "r"), "3 *");
@@ -90,10 +83,8 @@ static void while_a_writer_spins_no_reader_joins(void **state)
 }
 
 /* One that has given up is forgotten with its mark. */
-static void without_the_mark_readers_join(void **state)
+RW_TEST(without_the_mark_readers_join)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_spin(f, "s1:1", "w");
     script_redis(f, "DEL %s", LUA_RWLOCK_SPIN);
@@ -101,30 +92,24 @@ static void without_the_mark_readers_join(void **state)
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
-static void in_our_turn_the_mark_keeps_nobody_out(void **state)
+RW_TEST(in_our_turn_the_mark_keeps_nobody_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_spin(f, "s1:1", "w");
     rw_turn(f, "o", 0, 400);
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
-static void in_their_turn_it_keeps_readers_out(void **state)
+RW_TEST(in_their_turn_it_keeps_readers_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_spin(f, "s1:1", "w");
     rw_turn(f, "t", 0, -1);
     assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
 }
 
-static void with_readers_first_the_mark_keeps_nobody_out(void **state)
+RW_TEST(with_readers_first_the_mark_keeps_nobody_out)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_acquire(f, "r1:1", "r");
     rw_spin(f, "s1:1", "w");
@@ -133,10 +118,8 @@ static void with_readers_first_the_mark_keeps_nobody_out(void **state)
 }
 
 /* Readers who waited when a writer left are one phase, whoever spins. */
-static void those_who_waited_come_in_together(void **state)
+RW_TEST(those_who_waited_come_in_together)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "r2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -149,10 +132,8 @@ static void those_who_waited_come_in_together(void **state)
 
 /* ---- upgrades ---- */
 
-static void an_upgrade_that_spins_waits_for_the_readers(void **state)
+RW_TEST(an_upgrade_that_spins_waits_for_the_readers)
 {
-    script_fixture *f = *state;
-
     rw_spin(f, "s1:1", "u");
     rw_acquire(f, "r1:1", "r");
     assert_like(spin_on(f, "s2:1", "w", "s1:1"), "3 *");
@@ -164,10 +145,8 @@ static void an_upgrade_that_spins_waits_for_the_readers(void **state)
     assert_held(f, "s1:1 s2:1:write write");
 }
 
-static void an_upgrade_that_waits_keeps_readers_who_spin_out(void **state)
+RW_TEST(an_upgrade_that_waits_keeps_readers_who_spin_out)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_spin(f, "s1:1", "r");
@@ -189,10 +168,8 @@ static void left_open(script_fixture *f)
     assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
 }
 
-static void what_we_release_is_left_to_those_who_spin(void **state)
+RW_TEST(what_we_release_is_left_to_those_who_spin)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     assert_held(f, "");
     assert_like(script_heard(f), "latchkey:in::w2 open 0 rwlock w2:1 * n\n");
@@ -206,10 +183,8 @@ static void what_we_release_is_left_to_those_who_spin(void **state)
 }
 
 /* A multilock tries all of its names before it waits for the first. */
-static void who_tries_and_will_wait_leaves_it_to_them(void **state)
+RW_TEST(who_tries_and_will_wait_leaves_it_to_them)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     rw_leave(f, "w2:1", false);
     rw_turn(f, "t", 0, -1);
@@ -220,10 +195,8 @@ static void who_tries_and_will_wait_leaves_it_to_them(void **state)
     assert_like(rw_try(f, "w3:1", "w"), "1 *");
 }
 
-static void what_they_release_in_their_turn_is_handed_over(void **state)
+RW_TEST(what_they_release_in_their_turn_is_handed_over)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     rw_spin(f, "s1:1", "w");
     assert_like(rw_release(f, "s1:1", NULL), "1 2 0 0");
@@ -232,10 +205,8 @@ static void what_they_release_in_their_turn_is_handed_over(void **state)
 }
 
 /* As long as they had it, and no longer than half a second. */
-static void our_turn_is_as_long_as_theirs(void **state)
+RW_TEST(our_turn_is_as_long_as_theirs)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     rw_spin(f, "s1:1", "w");
     rw_turn(f, "t", 310, 10);
@@ -249,20 +220,16 @@ static void our_turn_is_as_long_as_theirs(void **state)
     assert_held(f, "w3:1:write write");
 }
 
-static void if_none_of_them_comes_the_first_waiter_has_it(void **state)
+RW_TEST(if_none_of_them_comes_the_first_waiter_has_it)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     rw_turn(f, "t", LEFT_MS, -1);
     assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
     assert_int_equal(rw_turn_length(f), 500);
 }
 
-static void readers_who_spin_join_for_a_while(void **state)
+RW_TEST(readers_who_spin_join_for_a_while)
 {
-    script_fixture *f = *state;
-
     left_open(f);
     rw_spin(f, "s1:1", "r");
     assert_like(rw_spin(f, "s2:1", "r"), "1 *");
@@ -275,10 +242,8 @@ static void readers_who_spin_join_for_a_while(void **state)
 }
 
 /* One of ours that comes at once comes after those who spin. */
-static void without_a_waiter_of_ours_they_have_a_turn_too(void **state)
+RW_TEST(without_a_waiter_of_ours_they_have_a_turn_too)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_spin(f, "s1:1", "w");
@@ -292,10 +257,8 @@ static void without_a_waiter_of_ours_they_have_a_turn_too(void **state)
     assert_held(f, "w1:1:write write");
 }
 
-static void who_waits_and_is_dead_keeps_nobody_out(void **state)
+RW_TEST(who_waits_and_is_dead_keeps_nobody_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w"); /* nobody listens */
     script_expire(f);
@@ -304,10 +267,8 @@ static void who_waits_and_is_dead_keeps_nobody_out(void **state)
 }
 
 /* Nor does one that spins pass by one that lives, in no turn of its own. */
-static void who_waits_and_lives_is_not_passed_by_one_that_spins(void **state)
+RW_TEST(who_waits_and_lives_is_not_passed_by_one_that_spins)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -319,29 +280,5 @@ static void who_waits_and_lives_is_not_passed_by_one_that_spins(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(who_spins_takes_what_is_free),
-        RW_TEST(who_spins_and_is_sent_away_leaves_nothing_but_a_mark),
-        RW_TEST(said_again_it_is_the_same_hold),
-        RW_TEST(while_a_writer_spins_no_reader_joins),
-        RW_TEST(without_the_mark_readers_join),
-        RW_TEST(in_our_turn_the_mark_keeps_nobody_out),
-        RW_TEST(in_their_turn_it_keeps_readers_out),
-        RW_TEST(with_readers_first_the_mark_keeps_nobody_out),
-        RW_TEST(those_who_waited_come_in_together),
-        RW_TEST(an_upgrade_that_spins_waits_for_the_readers),
-        RW_TEST(an_upgrade_that_waits_keeps_readers_who_spin_out),
-        RW_TEST(what_we_release_is_left_to_those_who_spin),
-        RW_TEST(who_tries_and_will_wait_leaves_it_to_them),
-        RW_TEST(what_they_release_in_their_turn_is_handed_over),
-        RW_TEST(our_turn_is_as_long_as_theirs),
-        RW_TEST(if_none_of_them_comes_the_first_waiter_has_it),
-        RW_TEST(readers_who_spin_join_for_a_while),
-        RW_TEST(without_a_waiter_of_ours_they_have_a_turn_too),
-        RW_TEST(who_waits_and_is_dead_keeps_nobody_out),
-        RW_TEST(who_waits_and_lives_is_not_passed_by_one_that_spins),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_spin", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -63,28 +63,22 @@ static void touch_behind(script_fixture *f, int band)
     }
 }
 
-static void a_release_gives_to_a_waiter_of_the_band(void **state)
+RW_TEST(a_release_gives_to_a_waiter_of_the_band)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "b:1", "x:1", (char *)NULL);
     for (int band = 0; band < BANDS; band++)
         release_behind(f, band);
 }
 
-static void a_touch_gives_to_a_waiter_of_the_band(void **state)
+RW_TEST(a_touch_gives_to_a_waiter_of_the_band)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "b:1", "x:1", (char *)NULL);
     for (int band = 0; band < BANDS; band++)
         touch_behind(f, band);
 }
 
-static void behind_a_crowd_of_them_a_writer_gets_its_turn(void **state)
+RW_TEST(behind_a_crowd_of_them_a_writer_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "b:1", (char *)NULL);
     rw_acquire(f, "a:1", "w");
     strangers_crowd(f, 1, CROWD);
@@ -98,12 +92,5 @@ static void behind_a_crowd_of_them_a_writer_gets_its_turn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(a_release_gives_to_a_waiter_of_the_band),
-        RW_TEST(a_touch_gives_to_a_waiter_of_the_band),
-        RW_TEST(behind_a_crowd_of_them_a_writer_gets_its_turn),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

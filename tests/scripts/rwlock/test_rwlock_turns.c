@@ -39,10 +39,8 @@ static void readers_wait(script_fixture *f, const char *prefix, int count)
 
 /* ---- in turns ---- */
 
-static void after_a_writer_all_who_wait_to_read_come_in(void **state)
+RW_TEST(after_a_writer_all_who_wait_to_read_come_in)
 {
-    script_fixture *f = *state;
-
     mixed_wait(f);
     assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
     assert_held(f, "r1:1 r2:1 read");
@@ -52,10 +50,8 @@ static void after_a_writer_all_who_wait_to_read_come_in(void **state)
                 "latchkey:in::r2 grant 0 rwlock r2:1 * 3000 n\n");
 }
 
-static void after_the_last_reader_one_writer_comes_in(void **state)
+RW_TEST(after_the_last_reader_one_writer_comes_in)
 {
-    script_fixture *f = *state;
-
     mixed_wait(f);
     rw_release(f, "w1:1", NULL);
     assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
@@ -66,10 +62,8 @@ static void after_the_last_reader_one_writer_comes_in(void **state)
 }
 
 /* So a writer waits for one phase of readers at the most. */
-static void who_came_after_the_phase_began_waits_for_the_next(void **state)
+RW_TEST(who_came_after_the_phase_began_waits_for_the_next)
 {
-    script_fixture *f = *state;
-
     mixed_wait(f);
     rw_hear(f, "r3:1", (char *)NULL);
     rw_release(f, "w1:1", NULL);
@@ -81,10 +75,8 @@ static void who_came_after_the_phase_began_waits_for_the_next(void **state)
 }
 
 /* And a reader waits for one writer at the most. */
-static void readers_come_in_between_two_writers(void **state)
+RW_TEST(readers_come_in_between_two_writers)
 {
-    script_fixture *f = *state;
-
     mixed_wait(f);
     rw_hear(f, "r3:1", (char *)NULL);
     rw_release(f, "w1:1", NULL);
@@ -97,10 +89,8 @@ static void readers_come_in_between_two_writers(void **state)
     assert_held(f, "w3:1:write write");
 }
 
-static void without_readers_the_next_writer_comes_in(void **state)
+RW_TEST(without_readers_the_next_writer_comes_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -109,21 +99,16 @@ static void without_readers_the_next_writer_comes_in(void **state)
 }
 
 /* A writer whose lease ran out ends its phase as one that left does. */
-static void after_a_dead_writer_those_who_wait_to_read_come_in(void **state)
+RW_TEST(after_a_dead_writer_those_who_wait_to_read_come_in)
 {
-    script_fixture *f = *state;
-
     mixed_wait(f);
     script_expire(f);
     assert_like(rw_recheck(f, "w2:1"), "2 * ([1-9]*) ()");
     assert_held(f, "r1:1 r2:1 read");
 }
 
-static void
-readers_that_are_in_let_others_in_while_no_writer_waits(void **state)
+RW_TEST(readers_that_are_in_let_others_in_while_no_writer_waits)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_release(f, "w1:1", NULL);
     rw_acquire(f, "r1:1", "r");
@@ -134,10 +119,8 @@ readers_that_are_in_let_others_in_while_no_writer_waits(void **state)
 /* ---- waves ---- */
 
 /* However many wait to read, one call has an end; then the caller goes on. */
-static void a_phase_is_let_in_in_waves(void **state)
+RW_TEST(a_phase_is_let_in_in_waves)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r:0", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     readers_wait(f, "r", 2 * LOOKS + 3);
@@ -151,10 +134,8 @@ static void a_phase_is_let_in_in_waves(void **state)
 }
 
 /* The phase was fixed when it began, however long its waves take. */
-static void a_writer_that_comes_between_waves_waits_for_them(void **state)
+RW_TEST(a_writer_that_comes_between_waves_waits_for_them)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r:0", (char *)NULL);
     rw_hear(f, "w2:1", "s1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
@@ -168,9 +149,8 @@ static void a_writer_that_comes_between_waves_waits_for_them(void **state)
 }
 
 /* Those of the first wave may be gone before the second comes in. */
-static void a_phase_goes_on_though_its_first_wave_has_left(void **state)
+RW_TEST(a_phase_goes_on_though_its_first_wave_has_left)
 {
-    script_fixture *f = *state;
     char claim[24];
 
     rw_hear(f, "r:0", (char *)NULL);
@@ -187,10 +167,8 @@ static void a_phase_goes_on_though_its_first_wave_has_left(void **state)
     assert_waiting(f, "w: w2:1");
 }
 
-static void the_dead_of_a_phase_are_skipped(void **state)
+RW_TEST(the_dead_of_a_phase_are_skipped)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r:0", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     for (int i = 0; i < LOOKS; i++) {
@@ -209,10 +187,8 @@ static void the_dead_of_a_phase_are_skipped(void **state)
 
 /* ---- who waits in vain ---- */
 
-static void when_the_waiting_writer_leaves_readers_come_in(void **state)
+RW_TEST(when_the_waiting_writer_leaves_readers_come_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -223,10 +199,8 @@ static void when_the_waiting_writer_leaves_readers_come_in(void **state)
     assert_like(script_heard(f), "latchkey:in::r2 grant 0 rwlock r2:1 *");
 }
 
-static void when_the_waiting_writer_dies_readers_come_in(void **state)
+RW_TEST(when_the_waiting_writer_dies_readers_come_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r2:1", "r3:1", "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -239,10 +213,8 @@ static void when_the_waiting_writer_dies_readers_come_in(void **state)
 }
 
 /* It looks again: its place is the one that it had. */
-static void a_skipped_writer_comes_back_to_its_place(void **state)
+RW_TEST(a_skipped_writer_comes_back_to_its_place)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
@@ -255,10 +227,8 @@ static void a_skipped_writer_comes_back_to_its_place(void **state)
 
 /* ---- looking again ---- */
 
-static void a_look_finds_a_lost_grant(void **state)
+RW_TEST(a_look_finds_a_lost_grant)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -274,10 +244,8 @@ static void a_look_finds_a_lost_grant(void **state)
     assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
 }
 
-static void a_look_of_who_does_not_wait_says_so(void **state)
+RW_TEST(a_look_of_who_does_not_wait_says_so)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_recheck(f, "r1:1"), "2 * (0) ()");
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_recheck(f, "r1:1"), "2 * (0) ()");
@@ -286,10 +254,8 @@ static void a_look_of_who_does_not_wait_says_so(void **state)
 
 /* The caller is alive whatever its inbox says; but it comes in only if it is
    its turn. */
-static void a_look_does_not_let_in_who_does_not_fit(void **state)
+RW_TEST(a_look_does_not_let_in_who_does_not_fit)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
@@ -298,10 +264,8 @@ static void a_look_does_not_let_in_who_does_not_fit(void **state)
     assert_held(f, "r1:1 read");
 }
 
-static void a_touch_lets_in_whoever_fits(void **state)
+RW_TEST(a_touch_lets_in_whoever_fits)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", "r2:1", "r3:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w2:1", "w");
@@ -315,10 +279,8 @@ static void a_touch_lets_in_whoever_fits(void **state)
     assert_like(script_heard(f), "latchkey:in::w2 grant 0 rwlock w2:1 *");
 }
 
-static void a_touch_finds_readers_their_turn(void **state)
+RW_TEST(a_touch_finds_readers_their_turn)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "r2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -330,10 +292,8 @@ static void a_touch_finds_readers_their_turn(void **state)
 
 /* ---- readers first ---- */
 
-static void with_readers_first_no_writer_keeps_them_out(void **state)
+RW_TEST(with_readers_first_no_writer_keeps_them_out)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
@@ -345,10 +305,8 @@ static void with_readers_first_no_writer_keeps_them_out(void **state)
     assert_held(f, "w1:1:write write");
 }
 
-static void with_readers_first_they_come_in_whoever_waited_longer(void **state)
+RW_TEST(with_readers_first_they_come_in_whoever_waited_longer)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_hear(f, "r1:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
@@ -360,10 +318,8 @@ static void with_readers_first_they_come_in_whoever_waited_longer(void **state)
 
 /* ---- writers first ---- */
 
-static void with_writers_first_all_of_them_come_in_before_readers(void **state)
+RW_TEST(with_writers_first_all_of_them_come_in_before_readers)
 {
-    script_fixture *f = *state;
-
     rw_set_order("2");
     mixed_wait(f);
     rw_release(f, "w1:1", NULL);
@@ -375,10 +331,8 @@ static void with_writers_first_all_of_them_come_in_before_readers(void **state)
 }
 
 /* It is known from the first who queues, though none of ours came in yet. */
-static void the_order_is_kept_at_the_server(void **state)
+RW_TEST(the_order_is_kept_at_the_server)
 {
-    script_fixture *f = *state;
-
     rw_set_order("2");
     script_redis(f, "HSET n mode write java:1:write 1");
     rw_hear(f, "r1:1", "w1:1", (char *)NULL);
@@ -393,10 +347,8 @@ static void the_order_is_kept_at_the_server(void **state)
 
 /* ---- upgradeable readers ---- */
 
-static void upgradeable_readers_take_turns_with_writers(void **state)
+RW_TEST(upgradeable_readers_take_turns_with_writers)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u1:1", "u2:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "u1:1", "u");
@@ -411,10 +363,8 @@ static void upgradeable_readers_take_turns_with_writers(void **state)
     assert_held(f, "u2:1 read");
 }
 
-static void the_next_upgradeable_reader_follows_the_last(void **state)
+RW_TEST(the_next_upgradeable_reader_follows_the_last)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", "u3:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "u1:1", "u");
@@ -427,10 +377,8 @@ static void the_next_upgradeable_reader_follows_the_last(void **state)
     assert_like(rw_mark(f, "upgrader"), "u2:1");
 }
 
-static void with_writers_first_upgradeable_readers_wait_for_them(void **state)
+RW_TEST(with_writers_first_upgradeable_readers_wait_for_them)
 {
-    script_fixture *f = *state;
-
     rw_set_order("2");
     rw_hear(f, "u1:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
@@ -442,10 +390,8 @@ static void with_writers_first_upgradeable_readers_wait_for_them(void **state)
     assert_held(f, "u1:1 read");
 }
 
-static void an_order_that_a_grant_brings_is_kept(void **state)
+RW_TEST(an_order_that_a_grant_brings_is_kept)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_mark(f, "order"), "1");
@@ -456,10 +402,8 @@ static void an_order_that_a_grant_brings_is_kept(void **state)
 }
 
 /* It lives, whatever its inbox says; and it is not its turn. */
-static void a_touch_of_the_deaf_has_them_wait_on(void **state)
+RW_TEST(a_touch_of_the_deaf_has_them_wait_on)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
@@ -468,37 +412,5 @@ static void a_touch_of_the_deaf_has_them_wait_on(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(after_a_writer_all_who_wait_to_read_come_in),
-        RW_TEST(after_the_last_reader_one_writer_comes_in),
-        RW_TEST(who_came_after_the_phase_began_waits_for_the_next),
-        RW_TEST(readers_come_in_between_two_writers),
-        RW_TEST(without_readers_the_next_writer_comes_in),
-        RW_TEST(after_a_dead_writer_those_who_wait_to_read_come_in),
-        RW_TEST(readers_that_are_in_let_others_in_while_no_writer_waits),
-        RW_TEST(a_phase_is_let_in_in_waves),
-        RW_TEST(a_writer_that_comes_between_waves_waits_for_them),
-        RW_TEST(a_phase_goes_on_though_its_first_wave_has_left),
-        RW_TEST(the_dead_of_a_phase_are_skipped),
-        RW_TEST(when_the_waiting_writer_leaves_readers_come_in),
-        RW_TEST(when_the_waiting_writer_dies_readers_come_in),
-        RW_TEST(a_skipped_writer_comes_back_to_its_place),
-        RW_TEST(a_look_finds_a_lost_grant),
-        RW_TEST(a_look_of_who_does_not_wait_says_so),
-        RW_TEST(a_look_does_not_let_in_who_does_not_fit),
-        RW_TEST(a_touch_lets_in_whoever_fits),
-        RW_TEST(a_touch_finds_readers_their_turn),
-        RW_TEST(a_touch_of_the_deaf_has_them_wait_on),
-        RW_TEST(with_readers_first_no_writer_keeps_them_out),
-        RW_TEST(with_readers_first_they_come_in_whoever_waited_longer),
-        RW_TEST(with_writers_first_all_of_them_come_in_before_readers),
-        RW_TEST(with_writers_first_upgradeable_readers_wait_for_them),
-        RW_TEST(the_order_is_kept_at_the_server),
-        RW_TEST(an_order_that_a_grant_brings_is_kept),
-        RW_TEST(upgradeable_readers_take_turns_with_writers),
-        RW_TEST(the_next_upgradeable_reader_follows_the_last),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_turns", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -15,10 +15,8 @@ static long long number(const char *text)
 
 /* ---- reading beside the own write ---- */
 
-static void an_owner_reads_beside_its_own_write(void **state)
+RW_TEST(an_owner_reads_beside_its_own_write)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -29,10 +27,8 @@ static void an_owner_reads_beside_its_own_write(void **state)
     assert_like(rw_acquire_on(f, "r3:1", "r", "w9:1"), "2 *");
 }
 
-static void the_writer_goes_on_when_its_owners_read_ends(void **state)
+RW_TEST(the_writer_goes_on_when_its_owners_read_ends)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
     script_listen(f, f->channel);
@@ -42,11 +38,8 @@ static void the_writer_goes_on_when_its_owners_read_ends(void **state)
 }
 
 /* Redisson's own unlock tells nobody here. */
-static void
-when_the_write_ends_its_owner_reads_on_and_others_come_in(void **state)
+RW_TEST(when_the_write_ends_its_owner_reads_on_and_others_come_in)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r2:1", "w2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
@@ -61,10 +54,8 @@ when_the_write_ends_its_owner_reads_on_and_others_come_in(void **state)
                 "redisson_rwlock:{n} 1\n");
 }
 
-static void a_lapsed_read_does_not_stay_when_the_write_ends(void **state)
+RW_TEST(a_lapsed_read_does_not_stay_when_the_write_ends)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
     rw_kill(f, "r1:1");
@@ -73,10 +64,8 @@ static void a_lapsed_read_does_not_stay_when_the_write_ends(void **state)
 }
 
 /* The hash ended with the longest lease in it; now with the longest left. */
-static void the_hash_lives_as_long_as_who_is_left(void **state)
+RW_TEST(the_hash_lives_as_long_as_who_is_left)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 90000);
     rw_acquire_as(f, "r1:1",
                   (lua_rwlock_ask){.mode = 'r',
@@ -88,10 +77,8 @@ static void the_hash_lives_as_long_as_who_is_left(void **state)
 }
 
 /* Else a dead writer would keep all out for as long as it once read. */
-static void the_hash_of_a_writer_does_not_keep_the_lease_of_a_read(void **state)
+RW_TEST(the_hash_of_a_writer_does_not_keep_the_lease_of_a_read)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 5000);
     rw_acquire_as(f, "r1:1",
                   (lua_rwlock_ask){.mode = 'r',
@@ -103,11 +90,8 @@ static void the_hash_of_a_writer_does_not_keep_the_lease_of_a_read(void **state)
 }
 
 /* What was extended in between counts. */
-static void
-the_hash_of_a_writer_keeps_the_lease_it_was_extended_to(void **state)
+RW_TEST(the_hash_of_a_writer_keeps_the_lease_it_was_extended_to)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 5000);
     rw_acquire_as(f, "r1:1",
                   (lua_rwlock_ask){.mode = 'r',
@@ -120,9 +104,8 @@ the_hash_of_a_writer_keeps_the_lease_it_was_extended_to(void **state)
 
 /* ---- upgrade ---- */
 
-static void an_upgrade_of_the_only_reader_comes_at_once(void **state)
+RW_TEST(an_upgrade_of_the_only_reader_comes_at_once)
 {
-    script_fixture *f = *state;
     long long fence;
 
     rw_acquire(f, "u1:1", "u");
@@ -134,10 +117,8 @@ static void an_upgrade_of_the_only_reader_comes_at_once(void **state)
 }
 
 /* A hold may have been taken over from another client. */
-static void the_base_may_have_been_another_clients(void **state)
+RW_TEST(the_base_may_have_been_another_clients)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "v1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
@@ -152,10 +133,8 @@ static void the_base_may_have_been_another_clients(void **state)
     assert_like(script_redis(f, "GET " LUA_RWLOCK_RECORD), "2w *a reason");
 }
 
-static void an_upgrade_keeps_new_readers_out_until_the_others_left(void **state)
+RW_TEST(an_upgrade_keeps_new_readers_out_until_the_others_left)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", "r2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
@@ -169,10 +148,8 @@ static void an_upgrade_keeps_new_readers_out_until_the_others_left(void **state)
 }
 
 /* Whoever waited to write waited for its base, too: it would be for ever. */
-static void an_upgrade_goes_before_writers_that_wait_longer(void **state)
+RW_TEST(an_upgrade_goes_before_writers_that_wait_longer)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
@@ -186,11 +163,8 @@ static void an_upgrade_goes_before_writers_that_wait_longer(void **state)
     assert_held(f, "w1:1:write write");
 }
 
-static void
-with_readers_first_an_upgrade_keeps_them_out_all_the_same(void **state)
+RW_TEST(with_readers_first_an_upgrade_keeps_them_out_all_the_same)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_hear(f, "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
@@ -199,10 +173,8 @@ with_readers_first_an_upgrade_keeps_them_out_all_the_same(void **state)
     assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
 }
 
-static void an_upgrade_only_tried_waits_for_nobody(void **state)
+RW_TEST(an_upgrade_only_tried_waits_for_nobody)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_acquire_as(f, "u2:1",
@@ -214,10 +186,8 @@ static void an_upgrade_only_tried_waits_for_nobody(void **state)
     assert_waiting(f, "");
 }
 
-static void an_upgrade_is_found_by_a_look(void **state)
+RW_TEST(an_upgrade_is_found_by_a_look)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
@@ -227,10 +197,8 @@ static void an_upgrade_is_found_by_a_look(void **state)
     assert_held(f, "u1:1 u2:1:write write");
 }
 
-static void the_end_of_an_upgrade_lets_readers_in_beside_its_base(void **state)
+RW_TEST(the_end_of_an_upgrade_lets_readers_in_beside_its_base)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
@@ -242,10 +210,8 @@ static void the_end_of_an_upgrade_lets_readers_in_beside_its_base(void **state)
 }
 
 /* Its base reads on, so the readers' phase has begun with who waited then. */
-static void after_an_upgrade_new_readers_wait_behind_a_writer(void **state)
+RW_TEST(after_an_upgrade_new_readers_wait_behind_a_writer)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", "r2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
@@ -257,11 +223,8 @@ static void after_an_upgrade_new_readers_wait_behind_a_writer(void **state)
     assert_waiting(f, "w: w1:1 r: r2:1");
 }
 
-static void
-a_phase_that_begins_without_a_record_has_one_with_an_end(void **state)
+RW_TEST(a_phase_that_begins_without_a_record_has_one_with_an_end)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
     script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
@@ -271,10 +234,8 @@ a_phase_that_begins_without_a_record_has_one_with_an_end(void **state)
 }
 
 /* A dead process must not keep readers out with an upgrade it waited for. */
-static void an_upgrade_of_the_dead_keeps_nobody_out(void **state)
+RW_TEST(an_upgrade_of_the_dead_keeps_nobody_out)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
@@ -284,10 +245,8 @@ static void an_upgrade_of_the_dead_keeps_nobody_out(void **state)
 
 /* Somebody may have written since, Redisson for one, and changed what was read
    under the base. */
-static void an_upgrade_whose_base_is_lost_is_refused(void **state)
+RW_TEST(an_upgrade_whose_base_is_lost_is_refused)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
@@ -303,10 +262,8 @@ static void an_upgrade_whose_base_is_lost_is_refused(void **state)
     assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
 }
 
-static void nor_is_it_let_in_by_the_last_other_reader(void **state)
+RW_TEST(nor_is_it_let_in_by_the_last_other_reader)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
@@ -318,10 +275,8 @@ static void nor_is_it_let_in_by_the_last_other_reader(void **state)
     assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
 }
 
-static void an_upgrade_above_what_is_lost_does_not_begin(void **state)
+RW_TEST(an_upgrade_above_what_is_lost_does_not_begin)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_kill(f, "u1:1");
     assert_like(rw_acquire_on(f, "u2:1", "w", "u1:1"), "4");
@@ -333,10 +288,8 @@ static void an_upgrade_above_what_is_lost_does_not_begin(void **state)
     assert_waiting(f, "");
 }
 
-static void the_base_may_end_before_its_upgrade(void **state)
+RW_TEST(the_base_may_end_before_its_upgrade)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
     assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
@@ -345,10 +298,8 @@ static void the_base_may_end_before_its_upgrade(void **state)
     assert_held(f, "");
 }
 
-static void an_owner_that_writes_may_read_upgradeably(void **state)
+RW_TEST(an_owner_that_writes_may_read_upgradeably)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u2:1", "w");
     assert_like(rw_acquire_on(f, "u1:1", "u", "u2:1"), "1 *");
     assert_held(f, "u1:1 u2:1:write write");
@@ -359,9 +310,8 @@ static void an_owner_that_writes_may_read_upgradeably(void **state)
 
 /* ---- downgrade ---- */
 
-static void a_downgrade_makes_the_writer_a_reader(void **state)
+RW_TEST(a_downgrade_makes_the_writer_a_reader)
 {
-    script_fixture *f = *state;
     char fence[32];
 
     rw_acquire(f, "w1:1", "w");
@@ -377,10 +327,8 @@ static void a_downgrade_makes_the_writer_a_reader(void **state)
 }
 
 /* No writer comes between, and those who waited to read come in. */
-static void a_downgrade_lets_readers_in_and_no_writer(void **state)
+RW_TEST(a_downgrade_lets_readers_in_and_no_writer)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "w2:1", "r1:1", "r2:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "w2:1", "w");
@@ -396,10 +344,8 @@ static void a_downgrade_lets_readers_in_and_no_writer(void **state)
                 "redisson_rwlock:{n} 1\n");
 }
 
-static void a_downgrade_sent_again_changes_nothing(void **state)
+RW_TEST(a_downgrade_sent_again_changes_nothing)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_downgrade(f, "w1:1", NULL, 30000);
     script_redis(f, "PEXPIRE %s 7000", lua_rwlock_timeout("w1:1"));
@@ -408,10 +354,8 @@ static void a_downgrade_sent_again_changes_nothing(void **state)
     assert_held(f, "w1:1 read");
 }
 
-static void a_downgrade_of_what_is_not_held_changes_nothing(void **state)
+RW_TEST(a_downgrade_of_what_is_not_held_changes_nothing)
 {
-    script_fixture *f = *state;
-
     assert_like(rw_downgrade(f, "w1:1", "5", 30000), "2 0");
     assert_held(f, "");
     rw_acquire(f, "w2:1", "w");
@@ -421,10 +365,8 @@ static void a_downgrade_of_what_is_not_held_changes_nothing(void **state)
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("w2:1")), "0");
 }
 
-static void a_downgrade_leaves_the_owners_reads_as_they_are(void **state)
+RW_TEST(a_downgrade_leaves_the_owners_reads_as_they_are)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u3:1", "w", "u1:1");
     rw_acquire_on(f, "r1:1", "r", "u3:1");
@@ -434,9 +376,8 @@ static void a_downgrade_leaves_the_owners_reads_as_they_are(void **state)
 }
 
 /* Its record is lost, not its hold: the fence is the one that it says. */
-static void a_downgrade_without_a_record_keeps_the_fence(void **state)
+RW_TEST(a_downgrade_without_a_record_keeps_the_fence)
 {
-    script_fixture *f = *state;
     char fence[32];
 
     rw_acquire(f, "w1:1", "w");
@@ -446,10 +387,8 @@ static void a_downgrade_without_a_record_keeps_the_fence(void **state)
     assert_like(rw_release(f, "w1:1", fence), "1 2 0 0");
 }
 
-static void a_full_server_refuses_no_downgrade(void **state)
+RW_TEST(a_full_server_refuses_no_downgrade)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
@@ -459,11 +398,8 @@ static void a_full_server_refuses_no_downgrade(void **state)
 }
 
 /* Nor is it kept for longer than it had left. */
-static void
-the_lease_of_a_writer_is_not_prolonged_when_its_read_ends(void **state)
+RW_TEST(the_lease_of_a_writer_is_not_prolonged_when_its_read_ends)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 50000);
     rw_acquire_as(f, "r1:1",
                   (lua_rwlock_ask){.mode = 'r',
@@ -475,10 +411,8 @@ the_lease_of_a_writer_is_not_prolonged_when_its_read_ends(void **state)
     assert_in_range(number(script_redis(f, "PTTL n")), 1, 9000);
 }
 
-static void a_lapsed_read_among_others_does_not_stay_either(void **state)
+RW_TEST(a_lapsed_read_among_others_does_not_stay_either)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
     rw_acquire_on(f, "r2:1", "r", "w1:1");
@@ -489,11 +423,8 @@ static void a_lapsed_read_among_others_does_not_stay_either(void **state)
 }
 
 /* It waited only for the upgrade, which is over. */
-static void
-with_readers_first_they_come_in_when_an_upgrade_is_given_up(void **state)
+RW_TEST(with_readers_first_they_come_in_when_an_upgrade_is_given_up)
 {
-    script_fixture *f = *state;
-
     rw_set_order("1");
     rw_hear(f, "u2:1", "r2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
@@ -508,20 +439,16 @@ with_readers_first_they_come_in_when_an_upgrade_is_given_up(void **state)
 }
 
 /* The other upgradeable reader is this owner's, too, and blocks as any does. */
-static void beside_its_upgrade_an_owner_reads_upgradeably_once(void **state)
+RW_TEST(beside_its_upgrade_an_owner_reads_upgradeably_once)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
     assert_like(rw_acquire_on(f, "u3:1", "u", "u2:1"), "2 *");
     assert_held(f, "u1:1 u2:1:write write");
 }
 
-static void an_upgrade_does_not_pass_another_by(void **state)
+RW_TEST(an_upgrade_does_not_pass_another_by)
 {
-    script_fixture *f = *state;
-
     rw_hear(f, "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
@@ -534,20 +461,16 @@ static void an_upgrade_does_not_pass_another_by(void **state)
 }
 
 /* Its base goes on when it ends, with the lease that it has. */
-static void an_upgrade_shortens_no_lease_of_its_base(void **state)
+RW_TEST(an_upgrade_shortens_no_lease_of_its_base)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "u1:1", "u", 60000);
     rw_acquire_as(f, "u2:1",
                   (lua_rwlock_ask){.mode = 'x', .lease = 5000, .base = "u1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
 }
 
-static void a_downgrade_shortens_no_lease_of_another_read(void **state)
+RW_TEST(a_downgrade_shortens_no_lease_of_another_read)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 5000);
     rw_acquire_as(f, "r1:1",
                   (lua_rwlock_ask){.mode = 'r',
@@ -562,46 +485,5 @@ static void a_downgrade_shortens_no_lease_of_another_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(an_owner_reads_beside_its_own_write),
-        RW_TEST(the_writer_goes_on_when_its_owners_read_ends),
-        RW_TEST(when_the_write_ends_its_owner_reads_on_and_others_come_in),
-        RW_TEST(a_lapsed_read_does_not_stay_when_the_write_ends),
-        RW_TEST(a_lapsed_read_among_others_does_not_stay_either),
-        RW_TEST(the_hash_lives_as_long_as_who_is_left),
-        RW_TEST(the_hash_of_a_writer_does_not_keep_the_lease_of_a_read),
-        RW_TEST(the_hash_of_a_writer_keeps_the_lease_it_was_extended_to),
-        RW_TEST(the_lease_of_a_writer_is_not_prolonged_when_its_read_ends),
-        RW_TEST(an_upgrade_of_the_only_reader_comes_at_once),
-        RW_TEST(an_upgrade_shortens_no_lease_of_its_base),
-        RW_TEST(the_base_may_have_been_another_clients),
-        RW_TEST(an_upgrade_keeps_new_readers_out_until_the_others_left),
-        RW_TEST(an_upgrade_goes_before_writers_that_wait_longer),
-        RW_TEST(with_readers_first_an_upgrade_keeps_them_out_all_the_same),
-        RW_TEST(with_readers_first_they_come_in_when_an_upgrade_is_given_up),
-        RW_TEST(an_upgrade_only_tried_waits_for_nobody),
-        RW_TEST(an_upgrade_is_found_by_a_look),
-        RW_TEST(an_upgrade_does_not_pass_another_by),
-        RW_TEST(the_end_of_an_upgrade_lets_readers_in_beside_its_base),
-        RW_TEST(after_an_upgrade_new_readers_wait_behind_a_writer),
-        RW_TEST(a_phase_that_begins_without_a_record_has_one_with_an_end),
-        RW_TEST(an_upgrade_of_the_dead_keeps_nobody_out),
-        RW_TEST(an_upgrade_whose_base_is_lost_is_refused),
-        RW_TEST(nor_is_it_let_in_by_the_last_other_reader),
-        RW_TEST(an_upgrade_above_what_is_lost_does_not_begin),
-        RW_TEST(the_base_may_end_before_its_upgrade),
-        RW_TEST(an_owner_that_writes_may_read_upgradeably),
-        RW_TEST(beside_its_upgrade_an_owner_reads_upgradeably_once),
-        RW_TEST(a_downgrade_makes_the_writer_a_reader),
-        RW_TEST(a_downgrade_lets_readers_in_and_no_writer),
-        RW_TEST(a_downgrade_sent_again_changes_nothing),
-        RW_TEST(a_downgrade_of_what_is_not_held_changes_nothing),
-        RW_TEST(a_downgrade_leaves_the_owners_reads_as_they_are),
-        RW_TEST(a_downgrade_shortens_no_lease_of_another_read),
-        RW_TEST(a_downgrade_without_a_record_keeps_the_fence),
-        RW_TEST(a_full_server_refuses_no_downgrade),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_upgrade", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

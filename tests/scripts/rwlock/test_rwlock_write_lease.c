@@ -40,10 +40,8 @@ static const char *acquire_on(script_fixture *f, const char *claim,
 
 /* ---- beside the owner's read ---- */
 
-static void a_write_above_a_read_has_its_own_lease(void **state)
+RW_TEST(a_write_above_a_read_has_its_own_lease)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     assert_like(acquire_on(f, "u2:1", "w", 500, "u1:1"), "1 * 500");
     assert_in_range(lease_of(f, "u2:1"), 1, 500);
@@ -52,10 +50,8 @@ static void a_write_above_a_read_has_its_own_lease(void **state)
     assert_in_range(script_item(f, 2), 0, 500);
 }
 
-static void a_read_beside_a_write_does_not_prolong_that(void **state)
+RW_TEST(a_read_beside_a_write_does_not_prolong_that)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "u1:1", "w", 5000);
     acquire_on(f, "u2:1", "r", 60000, "u1:1");
     assert_in_range(lease_of(f, "u1:1"), 4000, 5000);
@@ -64,18 +60,14 @@ static void a_read_beside_a_write_does_not_prolong_that(void **state)
     assert_in_range(lease_of(f, "u1:1"), 4000, 5000);
 }
 
-static void a_writer_alone_has_no_key_of_its_own(void **state)
+RW_TEST(a_writer_alone_has_no_key_of_its_own)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("w1:1")), "0");
 }
 
-static void its_key_goes_with_the_write(void **state)
+RW_TEST(its_key_goes_with_the_write)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     acquire_on(f, "u2:1", "w", 30000, "u1:1");
     assert_like(rw_release(f, "u2:1", NULL), "1 2 0 0");
@@ -87,10 +79,8 @@ static void its_key_goes_with_the_write(void **state)
     assert_held(f, "");
 }
 
-static void a_renewal_lengthens_the_write_above_a_read(void **state)
+RW_TEST(a_renewal_lengthens_the_write_above_a_read)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "u1:1", "u", 60000);
     acquire_on(f, "u2:1", "w", 5000, "u1:1");
     assert_like(rw_confirm(f, "u2:1", NULL, 20000), "1 * 0 1");
@@ -100,10 +90,8 @@ static void a_renewal_lengthens_the_write_above_a_read(void **state)
     assert_in_range(lease_of_hash(f), 89000, 90000);
 }
 
-static void the_end_of_the_read_leaves_the_write_its_lease(void **state)
+RW_TEST(the_end_of_the_read_leaves_the_write_its_lease)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "u1:1", "u", 60000);
     acquire_on(f, "u2:1", "w", 5000, "u1:1");
     rw_release(f, "u1:1", NULL);
@@ -121,10 +109,8 @@ static void lapse(script_fixture *f)
     rw_kill(f, "u2:1");
 }
 
-static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
+RW_TEST(a_write_that_ran_out_above_a_read_lets_readers_in)
 {
-    script_fixture *f = *state;
-
     lapse(f);
     assert_like(lua_rwlock_state(f), "1 1");
     assert_like(lua_rwlock_see(f), "1 0 (u1:1 1 * u) ()");
@@ -134,9 +120,8 @@ static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
 }
 
 /* Its field goes with the read that ends first, and so does the mode. */
-static void a_write_that_ran_out_above_two_reads_lets_readers_in(void **state)
+RW_TEST(a_write_that_ran_out_above_two_reads_lets_readers_in)
 {
-    script_fixture *f = *state;
     const lua_rwlock_ask beside = {.mode = 'r', .writes = "u2:1"};
 
     rw_acquire(f, "u1:1", "u");
@@ -149,20 +134,16 @@ static void a_write_that_ran_out_above_two_reads_lets_readers_in(void **state)
 }
 
 /* Where the record was lost its lease is that of the hash. */
-static void a_writer_that_asks_again_has_no_key_of_its_own(void **state)
+RW_TEST(a_writer_that_asks_again_has_no_key_of_its_own)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "w1:1", "w");
     script_redis(f, "DEL " LUA_RWLOCK_RECORD);
     assert_like(rw_acquire(f, "w1:1", "w"), "1 *");
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("w1:1")), "0");
 }
 
-static void a_write_that_ran_out_above_a_read_is_lost(void **state)
+RW_TEST(a_write_that_ran_out_above_a_read_is_lost)
 {
-    script_fixture *f = *state;
-
     lapse(f);
     assert_like(rw_confirm(f, "u2:1", NULL, 30000), "2 *");
     assert_like(rw_downgrade(f, "u2:1", NULL, 30000), "2 *");
@@ -171,10 +152,8 @@ static void a_write_that_ran_out_above_a_read_is_lost(void **state)
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("u2:1")), "0");
 }
 
-static void who_waits_comes_in_when_it_looks_after_that(void **state)
+RW_TEST(who_waits_comes_in_when_it_looks_after_that)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "u");
     acquire_on(f, "u2:1", "w", 30000, "u1:1");
     rw_hear(f, "r1:1", "r2:1", (char *)NULL);
@@ -185,10 +164,8 @@ static void who_waits_comes_in_when_it_looks_after_that(void **state)
     assert_held(f, "r1:1 r2:1 u1:1 read");
 }
 
-static void it_may_write_again_after_that(void **state)
+RW_TEST(it_may_write_again_after_that)
 {
-    script_fixture *f = *state;
-
     lapse(f);
     assert_like(acquire_on(f, "u3:1", "w", 30000, "u1:1"), "1 *");
     assert_held(f, "u1:1 u3:1:write write");
@@ -197,10 +174,8 @@ static void it_may_write_again_after_that(void **state)
     assert_held(f, "u1:1 read");
 }
 
-static void the_base_may_end_after_that(void **state)
+RW_TEST(the_base_may_end_after_that)
 {
-    script_fixture *f = *state;
-
     lapse(f);
     assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
     assert_held(f, "");
@@ -208,10 +183,8 @@ static void the_base_may_end_after_that(void **state)
 }
 
 /* Nor is it let in because of what is tidied up first. */
-static void a_full_server_lets_nobody_in_after_that(void **state)
+RW_TEST(a_full_server_lets_nobody_in_after_that)
 {
-    script_fixture *f = *state;
-
     lapse(f);
     script_fill_memory(f, true);
     assert_like(rw_try(f, "r1:1", "r"), "!OOM *");
@@ -222,10 +195,8 @@ static void a_full_server_lets_nobody_in_after_that(void **state)
 
 /* ---- extension and downgrade ---- */
 
-static void a_downgrade_shortens_no_lease_that_was_extended(void **state)
+RW_TEST(a_downgrade_shortens_no_lease_that_was_extended)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "w1:1", "w", 5000);
     assert_like(rw_confirm(f, "w1:1", NULL, 20000), "1 20000 *");
     assert_like(rw_downgrade(f, "w1:1", NULL, 5000), "1 * 0 0");
@@ -233,10 +204,8 @@ static void a_downgrade_shortens_no_lease_that_was_extended(void **state)
     assert_in_range(lease_of(f, "w1:1"), 19000, 20000);
 }
 
-static void a_downgrade_above_a_read_has_what_the_write_had(void **state)
+RW_TEST(a_downgrade_above_a_read_has_what_the_write_had)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "u1:1", "u", 60000);
     acquire_on(f, "u2:1", "w", 5000, "u1:1");
     rw_confirm(f, "u2:1", NULL, 20000);
@@ -246,10 +215,8 @@ static void a_downgrade_above_a_read_has_what_the_write_had(void **state)
 }
 
 /* The answer says so long: what a full server keeps of it must not be less. */
-static void an_extension_on_a_full_server_outlives_the_own_read(void **state)
+RW_TEST(an_extension_on_a_full_server_outlives_the_own_read)
 {
-    script_fixture *f = *state;
-
     rw_acquire_for(f, "u1:1", "w", 5000);
     acquire_on(f, "u2:1", "r", 60000, "u1:1");
     script_fill_memory(f, true);
@@ -261,26 +228,5 @@ static void an_extension_on_a_full_server_outlives_the_own_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(a_write_above_a_read_has_its_own_lease),
-        RW_TEST(a_read_beside_a_write_does_not_prolong_that),
-        RW_TEST(a_writer_alone_has_no_key_of_its_own),
-        RW_TEST(its_key_goes_with_the_write),
-        RW_TEST(a_renewal_lengthens_the_write_above_a_read),
-        RW_TEST(the_end_of_the_read_leaves_the_write_its_lease),
-        RW_TEST(a_write_that_ran_out_above_a_read_lets_readers_in),
-        RW_TEST(a_write_that_ran_out_above_two_reads_lets_readers_in),
-        RW_TEST(a_writer_that_asks_again_has_no_key_of_its_own),
-        RW_TEST(a_write_that_ran_out_above_a_read_is_lost),
-        RW_TEST(who_waits_comes_in_when_it_looks_after_that),
-        RW_TEST(it_may_write_again_after_that),
-        RW_TEST(the_base_may_end_after_that),
-        RW_TEST(a_full_server_lets_nobody_in_after_that),
-        RW_TEST(a_downgrade_shortens_no_lease_that_was_extended),
-        RW_TEST(a_downgrade_above_a_read_has_what_the_write_had),
-        RW_TEST(an_extension_on_a_full_server_outlives_the_own_read),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_write_lease", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -16,10 +16,8 @@ static long long number(const char *text)
 
 /* ---- taking ---- */
 
-static void free_permits_are_taken(void **state)
+PERMITS_TEST(free_permits_are_taken)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     assert_like(permits_acquire(f, "u1:1", 3), "1 * 30000");
     assert_books(f, 5, 2);
@@ -30,10 +28,8 @@ static void free_permits_are_taken(void **state)
 }
 
 /* As Redisson shows and expects them. */
-static void a_permit_is_sixteen_bytes(void **state)
+PERMITS_TEST(a_permit_is_sixteen_bytes)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
     assert_like(script_redis(f, "EVAL %s 1 %s",
@@ -42,10 +38,8 @@ static void a_permit_is_sixteen_bytes(void **state)
                 "16");
 }
 
-static void
-what_is_known_of_a_holder_stands_under_its_first_permit(void **state)
+PERMITS_TEST(what_is_known_of_a_holder_stands_under_its_first_permit)
 {
-    script_fixture *f = *state;
     char expected[160];
 
     permits_set(f, 5);
@@ -63,9 +57,8 @@ what_is_known_of_a_holder_stands_under_its_first_permit(void **state)
                 expected);
 }
 
-static void the_fence_grows_with_every_grant(void **state)
+PERMITS_TEST(the_fence_grows_with_every_grant)
 {
-    script_fixture *f = *state;
     long long first;
 
     permits_set(f, 5);
@@ -77,10 +70,8 @@ static void the_fence_grows_with_every_grant(void **state)
     assert_like(permits_acquire(f, "u3:1", 1), "1 8000000000000001 *");
 }
 
-static void more_than_is_free_is_not_taken(void **state)
+PERMITS_TEST(more_than_is_free_is_not_taken)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     permits_acquire(f, "u1:1", 2);
     assert_like(permits_try(f, "u2:1", 2), "3 *");
@@ -89,10 +80,8 @@ static void more_than_is_free_is_not_taken(void **state)
     assert_like(script_redis(f, "EXISTS %s", f->keys[PERMITS_QUEUE]), "0");
 }
 
-static void the_zset_ends_with_the_counter(void **state)
+PERMITS_TEST(the_zset_ends_with_the_counter)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "SET n 2 PX 5000");
     permits_acquire(f, "u1:1", 1);
     assert_string_equal(script_redis(f, "KEYS n:timeout"), "");
@@ -101,10 +90,8 @@ static void the_zset_ends_with_the_counter(void **state)
     assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
 }
 
-static void what_is_beside_it_ends_by_itself(void **state)
+PERMITS_TEST(what_is_beside_it_ends_by_itself)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 60000});
     permits_acquire(f, "u2:1", 1);
@@ -118,11 +105,8 @@ static void what_is_beside_it_ends_by_itself(void **state)
 }
 
 /* A longer lease that is already there keeps its record. */
-static void
-a_short_lease_does_not_shorten_the_record_of_a_long_one(void **state)
+PERMITS_TEST(a_short_lease_does_not_shorten_the_record_of_a_long_one)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000000});
     permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 1000});
@@ -132,9 +116,8 @@ a_short_lease_does_not_shorten_the_record_of_a_long_one(void **state)
 
 /* ---- once more ---- */
 
-static void an_acquire_sent_again_gives_no_second_hold(void **state)
+PERMITS_TEST(an_acquire_sent_again_gives_no_second_hold)
 {
-    script_fixture *f = *state;
     char first[160];
 
     permits_set(f, 5);
@@ -145,10 +128,8 @@ static void an_acquire_sent_again_gives_no_second_hold(void **state)
     assert_books(f, 5, 3);
 }
 
-static void an_acquire_sent_again_does_not_change_a_lease(void **state)
+PERMITS_TEST(an_acquire_sent_again_does_not_change_a_lease)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 5000});
     permits_acquire(f, "u1:1", 1);
@@ -157,10 +138,8 @@ static void an_acquire_sent_again_does_not_change_a_lease(void **state)
 }
 
 /* Its record is gone, its permits are there: they are not paid for twice. */
-static void permits_that_are_there_are_not_taken_once_more(void **state)
+PERMITS_TEST(permits_that_are_there_are_not_taken_once_more)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 2);
     script_redis(f, "DEL %s", f->keys[PERMITS_HOLDERS]);
@@ -168,9 +147,8 @@ static void permits_that_are_there_are_not_taken_once_more(void **state)
     assert_books(f, 5, 3);
 }
 
-static void an_acquire_sent_again_after_its_lease_takes_anew(void **state)
+PERMITS_TEST(an_acquire_sent_again_after_its_lease_takes_anew)
 {
-    script_fixture *f = *state;
     long long first;
 
     permits_set(f, 2);
@@ -182,9 +160,8 @@ static void an_acquire_sent_again_after_its_lease_takes_anew(void **state)
     assert_books(f, 2, 0);
 }
 
-static void an_acquire_sent_again_gives_no_second_ticket(void **state)
+PERMITS_TEST(an_acquire_sent_again_gives_no_second_ticket)
 {
-    script_fixture *f = *state;
     long long ticket;
 
     permits_set(f, 1);
@@ -196,10 +173,8 @@ static void an_acquire_sent_again_gives_no_second_ticket(void **state)
     assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "1");
 }
 
-static void a_claim_that_was_given_up_is_refused(void **state)
+PERMITS_TEST(a_claim_that_was_given_up_is_refused)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     permits_acquire(f, "u2:1", 1);
     permits_leave(f, "u1:1", true);
@@ -209,10 +184,8 @@ static void a_claim_that_was_given_up_is_refused(void **state)
 }
 
 /* It was passed by, and asks again: it does not go on waiting. */
-static void a_claim_that_holds_does_not_wait(void **state)
+PERMITS_TEST(a_claim_that_holds_does_not_wait)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     permits_acquire(f, "u2:1", 1);
@@ -225,18 +198,14 @@ static void a_claim_that_holds_does_not_wait(void **state)
 
 /* ---- N ---- */
 
-static void a_semaphore_without_a_number_is_unset(void **state)
+PERMITS_TEST(a_semaphore_without_a_number_is_unset)
 {
-    script_fixture *f = *state;
-
     assert_like(permits_acquire(f, "u1:1", 1), "5");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-static void the_first_sets_the_number(void **state)
+PERMITS_TEST(the_first_sets_the_number)
 {
-    script_fixture *f = *state;
-
     assert_like(permits_acquire_of(f, "u1:1", 1, 4, 'c'), "1 *");
     assert_books(f, 4, 3);
     assert_like(permits_acquire_of(f, "u2:1", 1, 7, 's'), "1 *");
@@ -244,10 +213,8 @@ static void the_first_sets_the_number(void **state)
 }
 
 /* Redisson's waiters wait for a message only. */
-static void who_sets_the_number_tells_redisson_what_is_free(void **state)
+PERMITS_TEST(who_sets_the_number_tells_redisson_what_is_free)
 {
-    script_fixture *f = *state;
-
     script_listen(f, f->channel);
     permits_acquire_of(f, "u1:1", 1, 4, 's');
     assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
@@ -255,20 +222,16 @@ static void who_sets_the_number_tells_redisson_what_is_free(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void another_number_is_a_mismatch(void **state)
+PERMITS_TEST(another_number_is_a_mismatch)
 {
-    script_fixture *f = *state;
-
     permits_acquire_of(f, "u1:1", 1, 4, 'c');
     assert_like(permits_acquire_of(f, "u2:1", 1, 5, 'c'), "6");
     assert_like(permits_acquire_of(f, "u2:1", 1, 4, 'c'), "1 *");
     assert_books(f, 4, 2);
 }
 
-static void resize_replaces_the_number(void **state)
+PERMITS_TEST(resize_replaces_the_number)
 {
-    script_fixture *f = *state;
-
     permits_acquire_of(f, "u1:1", 3, 4, 'c');
     assert_like(permits_acquire_of(f, "u2:1", 1, 6, 'r'), "1 *");
     assert_books(f, 6, 2);
@@ -276,10 +239,8 @@ static void resize_replaces_the_number(void **state)
     assert_books(f, 2, -2);
 }
 
-static void who_makes_room_by_resize_lets_others_go_first(void **state)
+PERMITS_TEST(who_makes_room_by_resize_lets_others_go_first)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     script_listen(f, "latchkey:in::u2");
     permits_acquire(f, "u1:1", 1);
@@ -293,10 +254,8 @@ static void who_makes_room_by_resize_lets_others_go_first(void **state)
     assert_books(f, 3, 0);
 }
 
-static void more_than_the_number_is_out_of_range(void **state)
+PERMITS_TEST(more_than_the_number_is_out_of_range)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     assert_like(permits_acquire(f, "u1:1", 4), "4");
     assert_like(permits_acquire_of(f, "u1:1", 3, 2, 'r'), "4");
@@ -306,19 +265,15 @@ static void more_than_the_number_is_out_of_range(void **state)
     assert_like(permits_acquire(f, "u1:1", 3), "2 *");
 }
 
-static void a_number_that_is_too_small_is_not_set(void **state)
+PERMITS_TEST(a_number_that_is_too_small_is_not_set)
 {
-    script_fixture *f = *state;
-
     assert_like(permits_acquire_of(f, "u1:1", 3, 2, 's'), "4");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
 /* The counter was deleted, its holders still work. */
-static void a_number_that_is_set_anew_counts_who_holds(void **state)
+PERMITS_TEST(a_number_that_is_set_anew_counts_who_holds)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 3);
     script_redis(f, "DEL n");
@@ -329,10 +284,8 @@ static void a_number_that_is_set_anew_counts_who_holds(void **state)
 /* ---- in line ---- */
 
 /* However little he needs: a large request is not starved by small ones. */
-static void nobody_passes_by_who_waits(void **state)
+PERMITS_TEST(nobody_passes_by_who_waits)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     script_listen(f, "latchkey:in::u2");
     permits_acquire(f, "u1:1", 2);
@@ -344,10 +297,8 @@ static void nobody_passes_by_who_waits(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void who_tries_and_may_not_pass_leaves_no_ticket(void **state)
+PERMITS_TEST(who_tries_and_may_not_pass_leaves_no_ticket)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     script_listen(f, "latchkey:in::u2");
     permits_acquire(f, "u1:1", 2);
@@ -356,10 +307,8 @@ static void who_tries_and_may_not_pass_leaves_no_ticket(void **state)
     assert_like(permits_waiting(f), "u2:1");
 }
 
-static void a_resize_serves_others_though_it_waits_itself(void **state)
+PERMITS_TEST(a_resize_serves_others_though_it_waits_itself)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     script_listen(f, "latchkey:in::u2");
     permits_acquire(f, "u1:1", 1);
@@ -369,10 +318,8 @@ static void a_resize_serves_others_though_it_waits_itself(void **state)
     assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 *");
 }
 
-static void a_dead_waiter_is_passed_by(void **state)
+PERMITS_TEST(a_dead_waiter_is_passed_by)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     permits_acquire(f, "u2:1", 3);
@@ -382,10 +329,8 @@ static void a_dead_waiter_is_passed_by(void **state)
     assert_books(f, 4, 1);
 }
 
-static void who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket(void **state)
+PERMITS_TEST(who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     permits_acquire(f, "u2:1", 3);
@@ -395,10 +340,8 @@ static void who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket(void **state)
 }
 
 /* A living one that fits is served by whoever comes. */
-static void who_comes_gives_what_is_free_to_who_waits(void **state)
+PERMITS_TEST(who_comes_gives_what_is_free_to_who_waits)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     script_listen(f, "latchkey:in::u2");
     permits_acquire(f, "u1:1", 4);
@@ -412,10 +355,8 @@ static void who_comes_gives_what_is_free_to_who_waits(void **state)
 }
 
 /* They have what they need first, and hear of it. */
-static void what_those_who_wait_leave_is_taken(void **state)
+PERMITS_TEST(what_those_who_wait_leave_is_taken)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     script_listen(f, "latchkey:in::u2");
     permits_acquire(f, "u1:1", 4);
@@ -429,10 +370,8 @@ static void what_those_who_wait_leave_is_taken(void **state)
     assert_books(f, 4, 0);
 }
 
-static void the_member_in_line_says_what_is_needed(void **state)
+PERMITS_TEST(the_member_in_line_says_what_is_needed)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 4);
     permits_acquire_with(f, "u2:1", 3, (permits_wish){.reason = "why"});
@@ -440,9 +379,8 @@ static void the_member_in_line_says_what_is_needed(void **state)
                 "u2:1 " PERMITS_NONCE " p 3 30000 - p why");
 }
 
-static void tickets_grow_and_are_given_once(void **state)
+PERMITS_TEST(tickets_grow_and_are_given_once)
 {
-    script_fixture *f = *state;
     long long first;
 
     permits_set(f, 1);
@@ -455,10 +393,8 @@ static void tickets_grow_and_are_given_once(void **state)
 
 /* ---- what has ended ---- */
 
-static void what_has_ended_makes_room(void **state)
+PERMITS_TEST(what_has_ended_makes_room)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     permits_acquire(f, "u2:1", 2);
@@ -468,10 +404,8 @@ static void what_has_ended_makes_room(void **state)
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "3");
 }
 
-static void what_is_left_is_the_time_to_the_next_end(void **state)
+PERMITS_TEST(what_is_left_is_the_time_to_the_next_end)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
     permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 5000});
@@ -479,10 +413,8 @@ static void what_is_left_is_the_time_to_the_next_end(void **state)
     assert_in_range(script_item(f, 1), 4000, 5000);
 }
 
-static void what_never_ends_leaves_no_time(void **state)
+PERMITS_TEST(what_never_ends_leaves_no_time)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     script_redis(f, "ZADD %s 922337203685477 0123456789abcdef",
                  f->keys[PERMITS_ZSET]);
@@ -492,45 +424,5 @@ static void what_never_ends_leaves_no_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(free_permits_are_taken),
-        PERMITS_TEST(a_permit_is_sixteen_bytes),
-        PERMITS_TEST(what_is_known_of_a_holder_stands_under_its_first_permit),
-        PERMITS_TEST(the_fence_grows_with_every_grant),
-        PERMITS_TEST(more_than_is_free_is_not_taken),
-        PERMITS_TEST(the_zset_ends_with_the_counter),
-        PERMITS_TEST(what_is_beside_it_ends_by_itself),
-        PERMITS_TEST(a_short_lease_does_not_shorten_the_record_of_a_long_one),
-        PERMITS_TEST(an_acquire_sent_again_gives_no_second_hold),
-        PERMITS_TEST(an_acquire_sent_again_does_not_change_a_lease),
-        PERMITS_TEST(permits_that_are_there_are_not_taken_once_more),
-        PERMITS_TEST(an_acquire_sent_again_after_its_lease_takes_anew),
-        PERMITS_TEST(an_acquire_sent_again_gives_no_second_ticket),
-        PERMITS_TEST(a_claim_that_was_given_up_is_refused),
-        PERMITS_TEST(a_claim_that_holds_does_not_wait),
-        PERMITS_TEST(a_semaphore_without_a_number_is_unset),
-        PERMITS_TEST(the_first_sets_the_number),
-        PERMITS_TEST(who_sets_the_number_tells_redisson_what_is_free),
-        PERMITS_TEST(another_number_is_a_mismatch),
-        PERMITS_TEST(resize_replaces_the_number),
-        PERMITS_TEST(who_makes_room_by_resize_lets_others_go_first),
-        PERMITS_TEST(more_than_the_number_is_out_of_range),
-        PERMITS_TEST(a_number_that_is_too_small_is_not_set),
-        PERMITS_TEST(a_number_that_is_set_anew_counts_who_holds),
-        PERMITS_TEST(nobody_passes_by_who_waits),
-        PERMITS_TEST(a_dead_waiter_is_passed_by),
-        PERMITS_TEST(who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket),
-        PERMITS_TEST(who_comes_gives_what_is_free_to_who_waits),
-        PERMITS_TEST(what_those_who_wait_leave_is_taken),
-        PERMITS_TEST(the_member_in_line_says_what_is_needed),
-        PERMITS_TEST(tickets_grow_and_are_given_once),
-        PERMITS_TEST(what_has_ended_makes_room),
-        PERMITS_TEST(what_is_left_is_the_time_to_the_next_end),
-        PERMITS_TEST(what_never_ends_leaves_no_time),
-        PERMITS_TEST(who_tries_and_may_not_pass_leaves_no_ticket),
-        PERMITS_TEST(a_resize_serves_others_though_it_waits_itself),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_acquire", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

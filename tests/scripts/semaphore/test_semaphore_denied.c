@@ -103,10 +103,8 @@ static void assert_sound(script_fixture *f, const char *denied)
 
 /* ---- acquire ---- */
 
-static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
+PERMITS_TEST(an_acquire_without_a_right_leaves_nothing_behind)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, N);
         script_deny(f, commands[i]);
@@ -120,10 +118,8 @@ static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
     }
 }
 
-static void an_acquire_that_cannot_write_down_who_holds_is_undone(void **state)
+PERMITS_TEST(an_acquire_that_cannot_write_down_who_holds_is_undone)
 {
-    script_fixture *f = *state;
-
     permits_set(f, N);
     script_deny(f, "hset");
     assert_like(permits_acquire(f, "u1:1", 3), cannot);
@@ -136,10 +132,8 @@ static void an_acquire_that_cannot_write_down_who_holds_is_undone(void **state)
     assert_books(f, N, N);
 }
 
-static void an_acquire_that_makes_room_without_a_right_is_sound(void **state)
+PERMITS_TEST(an_acquire_that_makes_room_without_a_right_is_sound)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, N);
         permits_acquire(f, "u1:1", 3);
@@ -151,10 +145,8 @@ static void an_acquire_that_makes_room_without_a_right_is_sound(void **state)
     }
 }
 
-static void queueing_without_a_right_leaves_no_half_a_place(void **state)
+PERMITS_TEST(queueing_without_a_right_leaves_no_half_a_place)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, N);
         permits_acquire(f, "u1:1", 3);
@@ -166,10 +158,8 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
     }
 }
 
-static void a_resize_without_a_right_is_done_or_not(void **state)
+PERMITS_TEST(a_resize_without_a_right_is_done_or_not)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, 3);
@@ -188,10 +178,8 @@ static void a_resize_without_a_right_is_done_or_not(void **state)
 }
 
 /* Neither the counter nor the record has another number then. */
-static void a_number_that_is_denied_can_be_set_again(void **state)
+PERMITS_TEST(a_number_that_is_denied_can_be_set_again)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, 3);
         permits_acquire(f, "u1:1", 2);
@@ -207,10 +195,8 @@ static void a_number_that_is_denied_can_be_set_again(void **state)
     }
 }
 
-static void a_first_number_that_is_denied_can_be_set_again(void **state)
+PERMITS_TEST(a_first_number_that_is_denied_can_be_set_again)
 {
-    script_fixture *f = *state;
-
     for (size_t i = 0; i < COMMANDS; i++) {
         script_deny(f, commands[i]);
         permits_acquire_of(f, "u1:1", 1, N, 's');
@@ -223,10 +209,8 @@ static void a_first_number_that_is_denied_can_be_set_again(void **state)
 
 /* ---- handing over ---- */
 
-static void a_release_without_a_right_keeps_the_queue(void **state)
+PERMITS_TEST(a_release_without_a_right_keeps_the_queue)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         int64_t fence;
@@ -245,10 +229,8 @@ static void a_release_without_a_right_keeps_the_queue(void **state)
 }
 
 /* What is done at the end of a hand-over is no reason to say that it failed. */
-static void a_release_that_may_not_count_the_queue_is_done(void **state)
+PERMITS_TEST(a_release_that_may_not_count_the_queue_is_done)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "zcount");
@@ -258,9 +240,8 @@ static void a_release_that_may_not_count_the_queue_is_done(void **state)
 }
 
 /* They end at once, instead: whoever may takes them back. */
-static void what_cannot_be_paid_back_has_ended(void **state)
+PERMITS_TEST(what_cannot_be_paid_back_has_ended)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     listen_to_all(f);
@@ -278,10 +259,8 @@ static void what_cannot_be_paid_back_has_ended(void **state)
 }
 
 /* Denied is neither "nobody listens" nor "somebody does". */
-static void a_release_that_may_not_publish_hands_over_all_the_same(void **state)
+PERMITS_TEST(a_release_that_may_not_publish_hands_over_all_the_same)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "publish");
@@ -293,10 +272,8 @@ static void a_release_that_may_not_publish_hands_over_all_the_same(void **state)
     assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (0) (1 * *)");
 }
 
-static void a_release_that_may_not_ask_leaves_the_room_open(void **state)
+PERMITS_TEST(a_release_that_may_not_ask_leaves_the_room_open)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "pubsub");
@@ -308,10 +285,8 @@ static void a_release_that_may_not_ask_leaves_the_room_open(void **state)
 }
 
 /* Without word of the living, each takes it at its own turn, in order. */
-static void waiters_that_may_not_ask_still_get_their_permits(void **state)
+PERMITS_TEST(waiters_that_may_not_ask_still_get_their_permits)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "pubsub");
@@ -321,10 +296,8 @@ static void waiters_that_may_not_ask_still_get_their_permits(void **state)
     assert_like(permits_look(f, "u3:1"), "2 * (0) (1 * 30000)");
 }
 
-static void a_recheck_without_a_right_keeps_the_place(void **state)
+PERMITS_TEST(a_recheck_without_a_right_keeps_the_place)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         two_wait(f);
@@ -338,10 +311,8 @@ static void a_recheck_without_a_right_keeps_the_place(void **state)
     }
 }
 
-static void leaving_without_a_right_leaves_all_sound(void **state)
+PERMITS_TEST(leaving_without_a_right_leaves_all_sound)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         two_wait(f);
@@ -354,10 +325,8 @@ static void leaving_without_a_right_leaves_all_sound(void **state)
     }
 }
 
-static void force_without_a_right_leaves_all_sound(void **state)
+PERMITS_TEST(force_without_a_right_leaves_all_sound)
 {
-    script_fixture *f = *state;
-
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         two_wait(f);
@@ -370,11 +339,10 @@ static void force_without_a_right_leaves_all_sound(void **state)
 
 /* ---- keeping ---- */
 
-static void a_renewal_that_is_denied_says_so(void **state)
+PERMITS_TEST(a_renewal_that_is_denied_says_so)
 {
     static const char *const needed[] = {"zmscore", "zrem", "zadd"};
     static const char *const whole[] = {"hget", "zmscore", "pexpire", "zadd"};
-    script_fixture *f = *state;
     int64_t fence;
 
     permits_set(f, N);
@@ -393,10 +361,8 @@ static void a_renewal_that_is_denied_says_so(void **state)
 }
 
 /* When it cannot be told whether somebody waits, somebody may. */
-static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
+PERMITS_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits)
 {
-    script_fixture *f = *state;
-
     permits_set(f, N);
     permits_acquire(f, "u1:1", 1);
     script_deny(f, "pubsub");
@@ -405,27 +371,5 @@ static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(an_acquire_without_a_right_leaves_nothing_behind),
-        PERMITS_TEST(an_acquire_that_cannot_write_down_who_holds_is_undone),
-        PERMITS_TEST(an_acquire_that_makes_room_without_a_right_is_sound),
-        PERMITS_TEST(queueing_without_a_right_leaves_no_half_a_place),
-        PERMITS_TEST(a_resize_without_a_right_is_done_or_not),
-        PERMITS_TEST(a_number_that_is_denied_can_be_set_again),
-        PERMITS_TEST(a_first_number_that_is_denied_can_be_set_again),
-        PERMITS_TEST(a_release_without_a_right_keeps_the_queue),
-        PERMITS_TEST(a_release_that_may_not_count_the_queue_is_done),
-        PERMITS_TEST(what_cannot_be_paid_back_has_ended),
-        PERMITS_TEST(a_release_that_may_not_publish_hands_over_all_the_same),
-        PERMITS_TEST(a_release_that_may_not_ask_leaves_the_room_open),
-        PERMITS_TEST(waiters_that_may_not_ask_still_get_their_permits),
-        PERMITS_TEST(a_recheck_without_a_right_keeps_the_place),
-        PERMITS_TEST(leaving_without_a_right_leaves_all_sound),
-        PERMITS_TEST(force_without_a_right_leaves_all_sound),
-        PERMITS_TEST(a_renewal_that_is_denied_says_so),
-        PERMITS_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_denied", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -38,9 +38,8 @@ static int64_t two_are_held(script_fixture *f)
     return script_item(f, 1);
 }
 
-static void one_importer_has_the_permits(void **state)
+PERMITS_TEST(one_importer_has_the_permits)
 {
-    script_fixture *f = *state;
     int64_t old = two_are_held(f), fence;
 
     fence = imported(f, "u1:1", old, "v:9");
@@ -61,19 +60,16 @@ static void one_importer_has_the_permits(void **state)
     assert_like(permits_import(f, "u1:1", old, "v:9"), "2 0");
 }
 
-static void another_fence_is_not_imported(void **state)
+PERMITS_TEST(another_fence_is_not_imported)
 {
-    script_fixture *f = *state;
     int64_t old = two_are_held(f);
 
     assert_like(permits_import(f, "u1:1", old + 1, "v:9"), "2 3");
     assert_in_range(permits_left(f, "u1:1", 1), 29000, 30000);
 }
 
-static void an_import_only_lengthens_a_lease(void **state)
+PERMITS_TEST(an_import_only_lengthens_a_lease)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     permits_acquire_with(f, "u1:1", 2, (permits_wish){.lease = 90000});
     assert_like(permits_import(f, "u1:1", script_item(f, 1), "v:9"),
@@ -82,9 +78,8 @@ static void an_import_only_lengthens_a_lease(void **state)
 }
 
 /* Nobody is without permits in between: the new ones are paid by the old. */
-static void an_import_changes_no_count(void **state)
+PERMITS_TEST(an_import_changes_no_count)
 {
-    script_fixture *f = *state;
     int64_t old = two_are_held(f);
 
     script_deny(f, "incrby");
@@ -92,9 +87,8 @@ static void an_import_changes_no_count(void **state)
     assert_books(f, 3, 1);
 }
 
-static void permits_get_a_higher_fence_without_record_and_clock(void **state)
+PERMITS_TEST(permits_get_a_higher_fence_without_record_and_clock)
 {
-    script_fixture *f = *state;
     int64_t old = two_are_held(f);
 
     script_redis(f, "EVAL %s 1 %s %lld %lld",
@@ -109,9 +103,8 @@ static void permits_get_a_higher_fence_without_record_and_clock(void **state)
     assert_true(imported(f, "u1:1", old, "v:9") == old + 1);
 }
 
-static void permits_that_are_revoked_are_not_imported(void **state)
+PERMITS_TEST(permits_that_are_revoked_are_not_imported)
 {
-    script_fixture *f = *state;
     int64_t old = two_are_held(f);
 
     permits_revoke(f, "u1:1");
@@ -119,10 +112,8 @@ static void permits_that_are_revoked_are_not_imported(void **state)
 }
 
 /* As where the answer to its acquire was lost. */
-static void who_does_not_know_of_revoked_permits_is_void(void **state)
+PERMITS_TEST(who_does_not_know_of_revoked_permits_is_void)
 {
-    script_fixture *f = *state;
-
     two_are_held(f);
     permits_revoke(f, "u1:1");
     assert_like(permits_acquire(f, "u1:1", 2), "!LKVOID *");
@@ -130,9 +121,8 @@ static void who_does_not_know_of_revoked_permits_is_void(void **state)
 }
 
 /* As long as nobody has taken them. */
-static void permits_whose_lease_has_ended_are_not_imported(void **state)
+PERMITS_TEST(permits_whose_lease_has_ended_are_not_imported)
 {
-    script_fixture *f = *state;
     int64_t old;
 
     permits_set(f, 1);
@@ -143,9 +133,8 @@ static void permits_whose_lease_has_ended_are_not_imported(void **state)
     assert_like(permits_acquire(f, "u2:2", 1), "1 *");
 }
 
-static void permits_are_imported_from_a_full_server(void **state)
+PERMITS_TEST(permits_are_imported_from_a_full_server)
 {
-    script_fixture *f = *state;
     int64_t old = two_are_held(f);
 
     script_fill_memory(f, true);
@@ -154,10 +143,9 @@ static void permits_are_imported_from_a_full_server(void **state)
     assert_books(f, 3, 1);
 }
 
-static void permits_that_are_denied_keep_their_owner(void **state)
+PERMITS_TEST(permits_that_are_denied_keep_their_owner)
 {
     static const char *const commands[] = {"hset", "zadd", "zrem", "set"};
-    script_fixture *f = *state;
     int64_t old = two_are_held(f);
 
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -173,9 +161,8 @@ static void permits_that_are_denied_keep_their_owner(void **state)
 
 /* ---- revoke ---- */
 
-static void revoked_permits_stay_taken(void **state)
+PERMITS_TEST(revoked_permits_stay_taken)
 {
-    script_fixture *f = *state;
     int64_t fence = two_are_held(f);
 
     script_listen(f, "latchkey:in::u1");
@@ -194,10 +181,8 @@ static void revoked_permits_stay_taken(void **state)
     assert_like(permits_revoke(f, "u1:1"), "2");
 }
 
-static void a_look_does_not_lengthen_revoked_permits(void **state)
+PERMITS_TEST(a_look_does_not_lengthen_revoked_permits)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 3000});
     assert_like(permits_revoke(f, "u1:1"), "1 * 1");
@@ -205,10 +190,8 @@ static void a_look_does_not_lengthen_revoked_permits(void **state)
     assert_in_range(permits_left(f, "u1:1", 1), 1, 3000);
 }
 
-static void redissons_permit_is_left_alone(void **state)
+PERMITS_TEST(redissons_permit_is_left_alone)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_java_take(f, 'a', 20000);
     assert_like(permits_revoke(f, java), "1 * 0");
@@ -216,10 +199,8 @@ static void redissons_permit_is_left_alone(void **state)
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
-static void permits_of_nobody_are_not_revoked(void **state)
+PERMITS_TEST(permits_of_nobody_are_not_revoked)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     assert_like(permits_revoke(f, "u1:1"), "2");
     permits_acquire(f, "u1:1", 1);
@@ -227,10 +208,8 @@ static void permits_of_nobody_are_not_revoked(void **state)
     assert_like(permits_revoke(f, "u1:1"), "2");
 }
 
-static void a_full_server_revokes_permits(void **state)
+PERMITS_TEST(a_full_server_revokes_permits)
 {
-    script_fixture *f = *state;
-
     (void)two_are_held(f);
     script_fill_memory(f, true);
     assert_like(permits_revoke(f, "u1:1"), "1 * 1");
@@ -277,9 +256,8 @@ static void assert_stays(script_fixture *f, const char *answer)
     assert_string_equal(script_redis(f, "EVAL %s 0", dump), before);
 }
 
-static void a_semaphore_with_all_permits_free_is_forgotten(void **state)
+PERMITS_TEST(a_semaphore_with_all_permits_free_is_forgotten)
 {
-    script_fixture *f = *state;
     lk__record_text record;
 
     use_permits(f);
@@ -294,10 +272,8 @@ static void a_semaphore_with_all_permits_free_is_forgotten(void **state)
     assert_like(script_redis(f, "GET n"), "8");
 }
 
-static void a_semaphore_in_use_stays(void **state)
+PERMITS_TEST(a_semaphore_in_use_stays)
 {
-    script_fixture *f = *state;
-
     permits_resize(f, 2);
     permits_acquire(f, "u1:1", 2);
     assert_stays(f, "3 u1:1 *");
@@ -315,10 +291,8 @@ static void a_semaphore_in_use_stays(void **state)
 }
 
 /* It may have a request on its way, whatever the name is used for then. */
-static void a_void_claim_stays_void(void **state)
+PERMITS_TEST(a_void_claim_stays_void)
 {
-    script_fixture *f = *state;
-
     use_permits(f);
     permits_leave(f, "u3:1", true);
     assert_like(permits_forget(f), "2");
@@ -326,30 +300,24 @@ static void a_void_claim_stays_void(void **state)
 }
 
 /* The permits come back at the next call, as their holder is still there. */
-static void a_semaphore_whose_leases_were_deleted_is_held_still(void **state)
+PERMITS_TEST(a_semaphore_whose_leases_were_deleted_is_held_still)
 {
-    script_fixture *f = *state;
-
     permits_resize(f, 4);
     permits_acquire(f, "u1:1", 2);
     script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
     assert_stays(f, "3 u1:1 *");
 }
 
-static void redissons_semaphore_stays(void **state)
+PERMITS_TEST(redissons_semaphore_stays)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     assert_stays(f, "1");
     permits_java_take(f, 'a', 30000);
     assert_stays(f, "3 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa *");
 }
 
-static void a_key_of_another_type_keeps_a_semaphore(void **state)
+PERMITS_TEST(a_key_of_another_type_keeps_a_semaphore)
 {
-    script_fixture *f = *state;
-
     for (int i = 0; i < PERMITS_KEYS; i++) {
         if (i == PERMITS_RECORD)
             continue; /* one that is no string counts as none */
@@ -372,10 +340,9 @@ static void a_key_of_another_type_keeps_a_semaphore(void **state)
 
 /* ---- numbers, and a replica ---- */
 
-static void a_permit_has_no_fence_beyond_the_last(void **state)
+PERMITS_TEST(a_permit_has_no_fence_beyond_the_last)
 {
     static const char ended[] = "!LKRANGE *";
-    script_fixture *f = *state;
 
     permits_set(f, 3);
     assert_like(permits_acquire(f, "u1:1", 1), "1 *");
@@ -386,9 +353,8 @@ static void a_permit_has_no_fence_beyond_the_last(void **state)
 }
 
 /* Nobody gets them by that, but they are free. */
-static void a_release_needs_no_fence(void **state)
+PERMITS_TEST(a_release_needs_no_fence)
 {
-    script_fixture *f = *state;
     int64_t fence = two_are_held(f);
 
     script_listen(f, "latchkey:in::u2");
@@ -399,9 +365,8 @@ static void a_release_needs_no_fence(void **state)
     assert_like(script_heard(f), "latchkey:in::u2 open 0 semaphore u2:1 *");
 }
 
-static void a_member_that_needs_none_keeps_nobody(void **state)
+PERMITS_TEST(a_member_that_needs_none_keeps_nobody)
 {
-    script_fixture *f = *state;
     int64_t fence = two_are_held(f);
 
     script_redis(f, "ZADD %s %lld %s", f->keys[PERMITS_QUEUE],
@@ -415,10 +380,8 @@ static void a_member_that_needs_none_keeps_nobody(void **state)
     assert_string_equal(permits_parked(f), "u3:1");
 }
 
-static void a_replica_is_not_asked(void **state)
+PERMITS_TEST(a_replica_is_not_asked)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     script_redis(f, "REPLICAOF 127.0.0.1 1");
     assert_like(permits_info(f), "!READONLY *");
@@ -432,34 +395,5 @@ static void a_replica_is_not_asked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(one_importer_has_the_permits),
-        PERMITS_TEST(who_does_not_know_of_revoked_permits_is_void),
-        PERMITS_TEST(another_fence_is_not_imported),
-        PERMITS_TEST(an_import_only_lengthens_a_lease),
-        PERMITS_TEST(an_import_changes_no_count),
-        PERMITS_TEST(permits_get_a_higher_fence_without_record_and_clock),
-        PERMITS_TEST(permits_that_are_revoked_are_not_imported),
-        PERMITS_TEST(permits_whose_lease_has_ended_are_not_imported),
-        PERMITS_TEST(permits_are_imported_from_a_full_server),
-        PERMITS_TEST(permits_that_are_denied_keep_their_owner),
-        PERMITS_TEST(revoked_permits_stay_taken),
-        PERMITS_TEST(a_look_does_not_lengthen_revoked_permits),
-        PERMITS_TEST(redissons_permit_is_left_alone),
-        PERMITS_TEST(permits_of_nobody_are_not_revoked),
-        PERMITS_TEST(a_full_server_revokes_permits),
-        PERMITS_TEST(a_semaphore_with_all_permits_free_is_forgotten),
-        PERMITS_TEST(a_semaphore_in_use_stays),
-        PERMITS_TEST(a_void_claim_stays_void),
-        PERMITS_TEST(a_semaphore_whose_leases_were_deleted_is_held_still),
-        PERMITS_TEST(redissons_semaphore_stays),
-        PERMITS_TEST(a_key_of_another_type_keeps_a_semaphore),
-        PERMITS_TEST(a_permit_has_no_fence_beyond_the_last),
-        PERMITS_TEST(a_release_needs_no_fence),
-        PERMITS_TEST(a_member_that_needs_none_keeps_nobody),
-        PERMITS_TEST(a_replica_is_not_asked),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_operators", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -28,20 +28,16 @@ static void one_waits(script_fixture *f)
 
 /* ---- resize ---- */
 
-static void more_permits_wake_a_waiter_at_once(void **state)
+PERMITS_TEST(more_permits_wake_a_waiter_at_once)
 {
-    script_fixture *f = *state;
-
     one_waits(f);
     assert_like(permits_resize(f, 5), "1 0 0");
     assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 * *");
     assert_books(f, 5, 0);
 }
 
-static void fewer_permits_take_nothing_from_who_holds(void **state)
+PERMITS_TEST(fewer_permits_take_nothing_from_who_holds)
 {
-    script_fixture *f = *state;
-
     one_waits(f);
     assert_like(permits_resize(f, 2), "1 0 0");
     assert_books(f, 2, -1);
@@ -52,10 +48,8 @@ static void fewer_permits_take_nothing_from_who_holds(void **state)
     assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 * *");
 }
 
-static void who_waits_for_more_than_there_will_be_is_told_to_look(void **state)
+PERMITS_TEST(who_waits_for_more_than_there_will_be_is_told_to_look)
 {
-    script_fixture *f = *state;
-
     one_waits(f);
     script_listen(f, "latchkey:in::u3");
     permits_acquire(f, "u3:1", 3);
@@ -67,10 +61,8 @@ static void who_waits_for_more_than_there_will_be_is_told_to_look(void **state)
     assert_like(permits_look(f, "u2:1"), "2 * (*) ()");
 }
 
-static void an_unset_semaphore_is_set_by_a_resize(void **state)
+PERMITS_TEST(an_unset_semaphore_is_set_by_a_resize)
 {
-    script_fixture *f = *state;
-
     script_listen(f, f->channel);
     assert_like(permits_resize(f, 3), "1 0 0");
     assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
@@ -80,10 +72,8 @@ static void an_unset_semaphore_is_set_by_a_resize(void **state)
                 0);
 }
 
-static void the_same_number_changes_and_tells_nothing(void **state)
+PERMITS_TEST(the_same_number_changes_and_tells_nothing)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     permits_acquire(f, "u1:1", 1);
     script_listen(f, f->channel);
@@ -93,10 +83,8 @@ static void the_same_number_changes_and_tells_nothing(void **state)
 }
 
 /* Redisson's setPermits() on an unset one with holders would overbook. */
-static void a_number_set_anew_counts_who_holds(void **state)
+PERMITS_TEST(a_number_set_anew_counts_who_holds)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 3);
     permits_acquire(f, "u1:1", 2);
     script_redis(f, "DEL n");
@@ -106,9 +94,8 @@ static void a_number_set_anew_counts_who_holds(void **state)
 
 /* ---- force ---- */
 
-static void a_holder_is_ended_by_its_claim(void **state)
+PERMITS_TEST(a_holder_is_ended_by_its_claim)
 {
-    script_fixture *f = *state;
     char expected[160];
 
     one_waits(f);
@@ -123,10 +110,9 @@ static void a_holder_is_ended_by_its_claim(void **state)
 }
 
 /* As Redisson's tools show them. */
-static void a_holder_is_ended_by_any_of_its_permits(void **state)
+PERMITS_TEST(a_holder_is_ended_by_any_of_its_permits)
 {
     static const char *const permits[] = {"u1:1:1", "u1:1:2"};
-    script_fixture *f = *state;
     char hex[33];
 
     for (size_t i = 0; i < 2; i++) {
@@ -144,10 +130,8 @@ static void a_holder_is_ended_by_any_of_its_permits(void **state)
     }
 }
 
-static void a_permit_of_another_library_is_ended(void **state)
+PERMITS_TEST(a_permit_of_another_library_is_ended)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_java_take(f, 'b', 30000);
     assert_like(permits_force(f, "BBBBBBBBbbbbbbbbbbbbbbbbbbbbbbbb"),
@@ -155,10 +139,8 @@ static void a_permit_of_another_library_is_ended(void **state)
     assert_books(f, 2, 2);
 }
 
-static void everybody_is_ended(void **state)
+PERMITS_TEST(everybody_is_ended)
 {
-    script_fixture *f = *state;
-
     one_waits(f);
     permits_java_take(f, 'b', 30000);
     assert_like(permits_force(f, ""), "1 2 0 0");
@@ -169,10 +151,8 @@ static void everybody_is_ended(void **state)
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "2");
 }
 
-static void who_has_nothing_any_more_is_not_told_of_its_end(void **state)
+PERMITS_TEST(who_has_nothing_any_more_is_not_told_of_its_end)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u1");
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 1);
@@ -182,10 +162,8 @@ static void who_has_nothing_any_more_is_not_told_of_its_end(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void nobody_can_be_ended_who_does_not_hold(void **state)
+PERMITS_TEST(nobody_can_be_ended_who_does_not_hold)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     assert_like(permits_force(f, ""), "2 0");
     permits_acquire(f, "u1:1", 1);
@@ -197,10 +175,8 @@ static void nobody_can_be_ended_who_does_not_hold(void **state)
 
 /* ---- count ---- */
 
-static void the_number_and_what_is_free_are_told(void **state)
+PERMITS_TEST(the_number_and_what_is_free_are_told)
 {
-    script_fixture *f = *state;
-
     assert_like(permits_count(f), "2");
     one_waits(f);
     assert_like(permits_count(f), "1 4 1");
@@ -208,10 +184,8 @@ static void the_number_and_what_is_free_are_told(void **state)
     assert_like(permits_count(f), "1 2 -1");
 }
 
-static void what_has_ended_counts_as_free(void **state)
+PERMITS_TEST(what_has_ended_counts_as_free)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     permits_expire(f, 1);
@@ -222,18 +196,15 @@ static void what_has_ended_counts_as_free(void **state)
 
 /* ---- info ---- */
 
-static void an_unused_semaphore_has_nobody(void **state)
+PERMITS_TEST(an_unused_semaphore_has_nobody)
 {
-    script_fixture *f = *state;
-
     assert_like(permits_info(f), "3 0 () ()");
     permits_set(f, 4);
     assert_like(permits_info(f), "3 0 () ()");
 }
 
-static void holders_and_waiters_are_told(void **state)
+PERMITS_TEST(holders_and_waiters_are_told)
 {
-    script_fixture *f = *state;
     char expected[160];
 
     permits_set(f, 4);
@@ -251,10 +222,8 @@ static void holders_and_waiters_are_told(void **state)
     assert_like(permits_info(f), "3 0 (*) ()");
 }
 
-static void what_has_no_end_is_told_so(void **state)
+PERMITS_TEST(what_has_no_end_is_told_so)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_java_take(f, 'b', 30000);
     script_redis(f, "EVAL %s 1 %s",
@@ -265,19 +234,16 @@ static void what_has_no_end_is_told_so(void **state)
                 "3 0 (bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 -1 \"\" p) ()");
 }
 
-static void what_has_ended_is_not_told(void **state)
+PERMITS_TEST(what_has_ended_is_not_told)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 3);
     permits_expire(f, 1);
     assert_like(permits_info(f), "3 0 () ()");
 }
 
-static void no_more_than_sixty_four_of_each_are_told(void **state)
+PERMITS_TEST(no_more_than_sixty_four_of_each_are_told)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     permits_set(f, 100);
@@ -295,10 +261,8 @@ static void no_more_than_sixty_four_of_each_are_told(void **state)
     assert_int_equal(f->answer->element[3]->elements, 64 * 6);
 }
 
-static void looking_changes_nothing(void **state)
+PERMITS_TEST(looking_changes_nothing)
 {
-    script_fixture *f = *state;
-
     one_waits(f);
     permits_expire(f, 1);
     script_redis(f, "CONFIG RESETSTAT");
@@ -310,29 +274,5 @@ static void looking_changes_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(more_permits_wake_a_waiter_at_once),
-        PERMITS_TEST(fewer_permits_take_nothing_from_who_holds),
-        PERMITS_TEST(who_waits_for_more_than_there_will_be_is_told_to_look),
-        PERMITS_TEST(an_unset_semaphore_is_set_by_a_resize),
-        PERMITS_TEST(the_same_number_changes_and_tells_nothing),
-        PERMITS_TEST(a_number_set_anew_counts_who_holds),
-        PERMITS_TEST(a_holder_is_ended_by_its_claim),
-        PERMITS_TEST(a_holder_is_ended_by_any_of_its_permits),
-        PERMITS_TEST(a_permit_of_another_library_is_ended),
-        PERMITS_TEST(everybody_is_ended),
-        PERMITS_TEST(nobody_can_be_ended_who_does_not_hold),
-        PERMITS_TEST(the_number_and_what_is_free_are_told),
-        PERMITS_TEST(what_has_ended_counts_as_free),
-        PERMITS_TEST(an_unused_semaphore_has_nobody),
-        PERMITS_TEST(holders_and_waiters_are_told),
-        PERMITS_TEST(what_has_no_end_is_told_so),
-        PERMITS_TEST(what_has_ended_is_not_told),
-        PERMITS_TEST(no_more_than_sixty_four_of_each_are_told),
-        PERMITS_TEST(looking_changes_nothing),
-        PERMITS_TEST(who_has_nothing_any_more_is_not_told_of_its_end),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_query", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

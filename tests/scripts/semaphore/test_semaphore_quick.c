@@ -33,9 +33,8 @@ static bool was_called(script_fixture *f, const char *command)
 }
 
 /* Else the other tests here would be of the long way. */
-static void the_short_way_is_gone(void **state)
+PERMITS_TEST(the_short_way_is_gone)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     begin(f);
@@ -50,9 +49,8 @@ static void the_short_way_is_gone(void **state)
 
 /* ---- acquire ----------------------------------------------------------------- */
 
-static void the_fence_is_the_largest_so_far(void **state)
+PERMITS_TEST(the_fence_is_the_largest_so_far)
 {
-    script_fixture *f = *state;
     lk__record_text record;
 
     begin(f);
@@ -64,9 +62,8 @@ static void the_fence_is_the_largest_so_far(void **state)
     assert_true(permits_fence(f, "u2:1") == 8000000000000001LL);
 }
 
-static void an_acquire_sent_again_changes_nothing(void **state)
+PERMITS_TEST(an_acquire_sent_again_changes_nothing)
 {
-    script_fixture *f = *state;
     long long fence;
 
     begin(f);
@@ -79,10 +76,8 @@ static void an_acquire_sent_again_changes_nothing(void **state)
     assert_books(f, N, N - 2);
 }
 
-static void what_is_known_of_the_holder_outlives_its_lease(void **state)
+PERMITS_TEST(what_is_known_of_the_holder_outlives_its_lease)
 {
-    script_fixture *f = *state;
-
     begin(f);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 10000000});
     assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
@@ -92,10 +87,8 @@ static void what_is_known_of_the_holder_outlives_its_lease(void **state)
                 10000000);
 }
 
-static void the_record_outlives_the_lease(void **state)
+PERMITS_TEST(the_record_outlives_the_lease)
 {
-    script_fixture *f = *state;
-
     begin(f);
     script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_RECORD]);
     assert_like(permits_acquire(f, "u1:1", 1), "1 *");
@@ -103,10 +96,8 @@ static void the_record_outlives_the_lease(void **state)
                 PERMITS_LIFE_MS);
 }
 
-static void the_permit_ends_with_the_counter(void **state)
+PERMITS_TEST(the_permit_ends_with_the_counter)
 {
-    script_fixture *f = *state;
-
     begin(f);
     script_redis(f, "PEXPIRE n 5000");
     assert_like(permits_acquire(f, "u1:1", 1), "1 *");
@@ -114,9 +105,8 @@ static void the_permit_ends_with_the_counter(void **state)
                     4000, 5000);
 }
 
-static void a_turn_of_the_others_ends(void **state)
+PERMITS_TEST(a_turn_of_the_others_ends)
 {
-    script_fixture *f = *state;
     long long length = 0;
     char turn[64];
 
@@ -128,12 +118,11 @@ static void a_turn_of_the_others_ends(void **state)
     assert_true(length > 0);
 }
 
-static void an_acquire_without_a_right_is_sound(void **state)
+PERMITS_TEST(an_acquire_without_a_right_is_sound)
 {
     static const char *const commands[] = {"exists", "mget",   "hget", "pttl",
                                            "time",   "zadd",   "set",  "incrby",
                                            "hset",   "pexpire"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         begin(f);
@@ -151,10 +140,8 @@ static void an_acquire_without_a_right_is_sound(void **state)
     }
 }
 
-static void a_full_server_refuses_it(void **state)
+PERMITS_TEST(a_full_server_refuses_it)
 {
-    script_fixture *f = *state;
-
     begin(f);
     script_fill_memory(f, true);
     assert_like(permits_acquire(f, "u1:1", 1), "!OOM*");
@@ -163,19 +150,15 @@ static void a_full_server_refuses_it(void **state)
 
 /* ---- release ----------------------------------------------------------------- */
 
-static void another_fence_changes_nothing(void **state)
+PERMITS_TEST(another_fence_changes_nothing)
 {
-    script_fixture *f = *state;
-
     begin(f);
     assert_like(permits_release(f, "u0:1", 5), "2 3");
     assert_books(f, N, N - 1);
 }
 
-static void redisson_is_not_told_of_less_than_one(void **state)
+PERMITS_TEST(redisson_is_not_told_of_less_than_one)
 {
-    script_fixture *f = *state;
-
     begin(f);
     permits_acquire(f, "u1:1", 1);
     permits_resize(f, 1);
@@ -187,10 +170,8 @@ static void redisson_is_not_told_of_less_than_one(void **state)
     assert_string_equal(script_heard(f), "redisson_sc:{n} 1\n");
 }
 
-static void a_release_that_may_not_publish_says_so(void **state)
+PERMITS_TEST(a_release_that_may_not_publish_says_so)
 {
-    script_fixture *f = *state;
-
     begin(f);
     script_deny(f, "publish");
     assert_like(permits_release(f, "u0:1", 0), "1 2 0 1");
@@ -198,9 +179,8 @@ static void a_release_that_may_not_publish_says_so(void **state)
 }
 
 /* It has ended, instead, and whoever may takes it back. */
-static void a_permit_that_cannot_be_paid_back_is_not_lost(void **state)
+PERMITS_TEST(a_permit_that_cannot_be_paid_back_is_not_lost)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     begin(f);
@@ -212,10 +192,8 @@ static void a_permit_that_cannot_be_paid_back_is_not_lost(void **state)
     assert_like(permits_count(f), "1 4 4");
 }
 
-static void a_full_server_lets_a_release_through(void **state)
+PERMITS_TEST(a_full_server_lets_a_release_through)
 {
-    script_fixture *f = *state;
-
     begin(f);
     script_fill_memory(f, true);
     assert_like(permits_release(f, "u0:1", 0), "1 2 0 0");
@@ -224,23 +202,5 @@ static void a_full_server_lets_a_release_through(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(the_short_way_is_gone),
-        PERMITS_TEST(the_fence_is_the_largest_so_far),
-        PERMITS_TEST(an_acquire_sent_again_changes_nothing),
-        PERMITS_TEST(what_is_known_of_the_holder_outlives_its_lease),
-        PERMITS_TEST(the_record_outlives_the_lease),
-        PERMITS_TEST(the_permit_ends_with_the_counter),
-        PERMITS_TEST(a_turn_of_the_others_ends),
-        PERMITS_TEST(an_acquire_without_a_right_is_sound),
-        PERMITS_TEST(a_full_server_refuses_it),
-        PERMITS_TEST(another_fence_changes_nothing),
-        PERMITS_TEST(redisson_is_not_told_of_less_than_one),
-        PERMITS_TEST(a_release_that_may_not_publish_says_so),
-        PERMITS_TEST(a_permit_that_cannot_be_paid_back_is_not_lost),
-        PERMITS_TEST(a_full_server_lets_a_release_through),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_quick", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -35,9 +35,8 @@ static void everybody_dies(script_fixture *f)
 
 /* ---- recheck ---- */
 
-static void a_waiter_hears_that_it_still_waits(void **state)
+PERMITS_TEST(a_waiter_hears_that_it_still_waits)
 {
-    script_fixture *f = *state;
     long long ticket;
 
     two_wait(f);
@@ -47,10 +46,8 @@ static void a_waiter_hears_that_it_still_waits(void **state)
     assert_true(f->answer->element[5]->element[0]->integer == ticket);
 }
 
-static void a_look_says_that_the_waiter_lives(void **state)
+PERMITS_TEST(a_look_says_that_the_waiter_lives)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_age(f, "u2:1", 5000);
     permits_look(f, "u2:1");
@@ -58,10 +55,8 @@ static void a_look_says_that_the_waiter_lives(void **state)
     assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
-static void a_waiter_finds_what_has_ended(void **state)
+PERMITS_TEST(a_waiter_finds_what_has_ended)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     everybody_dies(f);
     assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (0) (1 * 30000)");
@@ -70,10 +65,8 @@ static void a_waiter_finds_what_has_ended(void **state)
     assert_in_range(permits_left(f, "u2:1", 3), 29000, 30000);
 }
 
-static void who_finds_room_serves_those_behind_it(void **state)
+PERMITS_TEST(who_finds_room_serves_those_behind_it)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     everybody_dies(f);
     permits_look(f, "u2:1");
@@ -82,10 +75,8 @@ static void who_finds_room_serves_those_behind_it(void **state)
     assert_like(permits_waiting(f), "");
 }
 
-static void whoever_looks_serves_the_first(void **state)
+PERMITS_TEST(whoever_looks_serves_the_first)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     everybody_dies(f);
     assert_like(permits_look(f, "u3:1"), "2 * (0) (1 *");
@@ -93,10 +84,8 @@ static void whoever_looks_serves_the_first(void **state)
     assert_books(f, 4, 0);
 }
 
-static void a_look_finds_a_grant_whose_message_was_lost(void **state)
+PERMITS_TEST(a_look_finds_a_grant_whose_message_was_lost)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_release(f, "u1:1", 0);
     permits_release(f, "u5:1", 0);
@@ -104,10 +93,8 @@ static void a_look_finds_a_grant_whose_message_was_lost(void **state)
     assert_in_range(permits_left(f, "u2:1", 1), 1, 3000);
 }
 
-static void a_look_leaves_a_lease_as_it_is(void **state)
+PERMITS_TEST(a_look_leaves_a_lease_as_it_is)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000});
     assert_like(permits_look(f, "u1:1"), "2 * 0 0 0 (0) (1 * *)");
@@ -115,39 +102,31 @@ static void a_look_leaves_a_lease_as_it_is(void **state)
     assert_in_range(permits_left(f, "u1:1", 1), 80000, 90000);
 }
 
-static void who_neither_holds_nor_waits_is_not_known(void **state)
+PERMITS_TEST(who_neither_holds_nor_waits_is_not_known)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(permits_look(f, "u9:1"), "2 * (0) ()");
     assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
-static void who_lost_a_permit_holds_nothing(void **state)
+PERMITS_TEST(who_lost_a_permit_holds_nothing)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     permits_sweep_one(f, "u1:1", 2);
     assert_like(permits_look(f, "u1:1"), "2 * (0) ()");
 }
 
-static void a_waiter_without_a_semaphore_waits_no_longer(void **state)
+PERMITS_TEST(a_waiter_without_a_semaphore_waits_no_longer)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "DEL n");
     assert_like(permits_look(f, "u2:1"), "2 * (0) ()");
     assert_like(permits_waiting(f), "u3:1");
 }
 
-static void a_waiter_that_needs_more_than_there_is_is_told(void **state)
+PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_told)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "DECRBY n 2");
     assert_like(permits_look(f, "u2:1"), "1");
@@ -155,10 +134,8 @@ static void a_waiter_that_needs_more_than_there_is_is_told(void **state)
     assert_like(permits_look(f, "u3:1"), "2 * (*) ()");
 }
 
-static void a_waiter_that_was_put_aside_is_told(void **state)
+PERMITS_TEST(a_waiter_that_was_put_aside_is_told)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "DECRBY n 2");
     permits_release(f, "u1:1", 0);
@@ -169,10 +146,8 @@ static void a_waiter_that_was_put_aside_is_told(void **state)
 }
 
 /* It is put aside and comes back by turns; either way it is to look. */
-static void a_touch_sends_who_waits_in_vain_to_look(void **state)
+PERMITS_TEST(a_touch_sends_who_waits_in_vain_to_look)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_acquire(f, "u6:1", 1);
     script_redis(f, "DECRBY n 2");
@@ -182,19 +157,15 @@ static void a_touch_sends_who_waits_in_vain_to_look(void **state)
     assert_like(permits_look(f, "u2:1"), "1");
 }
 
-static void a_touch_sends_all_to_look_where_no_number_is_set(void **state)
+PERMITS_TEST(a_touch_sends_all_to_look_where_no_number_is_set)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "DEL n");
     assert_like(permits_touch(f, "u2:1", "u3:1"), "2 * 0 0 0 (0 0) ()");
 }
 
-static void a_skipped_waiter_keeps_its_ticket(void **state)
+PERMITS_TEST(a_skipped_waiter_keeps_its_ticket)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_age(f, "u2:1", 3500);
     permits_release(f, "u1:1", 0);
@@ -207,10 +178,8 @@ static void a_skipped_waiter_keeps_its_ticket(void **state)
 
 /* ---- many at once ---- */
 
-static void a_client_says_that_all_its_waiters_live(void **state)
+PERMITS_TEST(a_client_says_that_all_its_waiters_live)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_age(f, "u2:1", 5000);
     permits_age(f, "u3:1", 5000);
@@ -222,19 +191,15 @@ static void a_client_says_that_all_its_waiters_live(void **state)
     assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
-static void who_does_not_wait_has_no_ticket(void **state)
+PERMITS_TEST(who_does_not_wait_has_no_ticket)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(permits_touch(f, "u9:1", "u3:1"), "2 * 0 0 0 (0 1*) *");
     assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
-static void those_whose_turn_it_is_are_told_that_they_hold(void **state)
+PERMITS_TEST(those_whose_turn_it_is_are_told_that_they_hold)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     everybody_dies(f);
     assert_like(permits_touch(f, "u3:1", "u2:1"),
@@ -243,10 +208,8 @@ static void those_whose_turn_it_is_are_told_that_they_hold(void **state)
     assert_books(f, 4, 0);
 }
 
-static void others_are_served_by_a_touch(void **state)
+PERMITS_TEST(others_are_served_by_a_touch)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_acquire(f, "u6:1", 1);
     script_redis(f, "INCR n");
@@ -257,10 +220,8 @@ static void others_are_served_by_a_touch(void **state)
     assert_books(f, 5, 0);
 }
 
-static void who_looks_last_has_its_own_lease(void **state)
+PERMITS_TEST(who_looks_last_has_its_own_lease)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_acquire_with(f, "u6:1", 1, (permits_wish){.lease = 20000});
     script_redis(f, "INCR n");
@@ -269,10 +230,8 @@ static void who_looks_last_has_its_own_lease(void **state)
     assert_in_range(permits_left(f, "u6:1", 1), 1, 20000);
 }
 
-static void a_touch_passes_by_the_dead(void **state)
+PERMITS_TEST(a_touch_passes_by_the_dead)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_age(f, "u2:1", 3500);
     permits_acquire(f, "u6:1", 2);
@@ -284,10 +243,8 @@ static void a_touch_passes_by_the_dead(void **state)
 }
 
 /* It looks, so it is alive, but there is no room for it. */
-static void a_waiter_whose_inbox_is_away_is_not_called_for_nothing(void **state)
+PERMITS_TEST(a_waiter_whose_inbox_is_away_is_not_called_for_nothing)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     permits_acquire(f, "u2:1", 3);
@@ -297,19 +254,15 @@ static void a_waiter_whose_inbox_is_away_is_not_called_for_nothing(void **state)
 
 /* ---- leaving ---- */
 
-static void a_waiter_leaves_without_a_trace(void **state)
+PERMITS_TEST(a_waiter_leaves_without_a_trace)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(permits_leave(f, "u3:1", false), "1 1 0 0");
     assert_like(permits_waiting(f), "u2:1");
 }
 
-static void a_large_request_that_leaves_makes_way(void **state)
+PERMITS_TEST(a_large_request_that_leaves_makes_way)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_release(f, "u1:1", 0);
     assert_like(permits_leave(f, "u2:1", false), "1 1 0 0");
@@ -317,10 +270,8 @@ static void a_large_request_that_leaves_makes_way(void **state)
     assert_books(f, 4, 1);
 }
 
-static void a_holder_that_leaves_gives_back(void **state)
+PERMITS_TEST(a_holder_that_leaves_gives_back)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_release(f, "u1:1", 0);
     assert_like(permits_leave(f, "u5:1", false), "1 2 0 0");
@@ -330,19 +281,15 @@ static void a_holder_that_leaves_gives_back(void **state)
     assert_books(f, 4, 0);
 }
 
-static void who_neither_holds_nor_waits_leaves_nothing(void **state)
+PERMITS_TEST(who_neither_holds_nor_waits_leaves_nothing)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     assert_like(permits_leave(f, "u9:1", false), "1 0 0 0");
     assert_books(f, 4, 0);
 }
 
-static void a_claim_that_is_given_up_is_remembered_for_a_while(void **state)
+PERMITS_TEST(a_claim_that_is_given_up_is_remembered_for_a_while)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     assert_like(permits_leave(f, "u1:1", true), "1 0 0 0");
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_QUEUE])),
@@ -353,36 +300,5 @@ static void a_claim_that_is_given_up_is_remembered_for_a_while(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(a_waiter_hears_that_it_still_waits),
-        PERMITS_TEST(a_look_says_that_the_waiter_lives),
-        PERMITS_TEST(a_waiter_finds_what_has_ended),
-        PERMITS_TEST(who_finds_room_serves_those_behind_it),
-        PERMITS_TEST(whoever_looks_serves_the_first),
-        PERMITS_TEST(a_look_finds_a_grant_whose_message_was_lost),
-        PERMITS_TEST(a_look_leaves_a_lease_as_it_is),
-        PERMITS_TEST(who_neither_holds_nor_waits_is_not_known),
-        PERMITS_TEST(who_lost_a_permit_holds_nothing),
-        PERMITS_TEST(a_waiter_without_a_semaphore_waits_no_longer),
-        PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_told),
-        PERMITS_TEST(a_waiter_that_was_put_aside_is_told),
-        PERMITS_TEST(a_touch_sends_who_waits_in_vain_to_look),
-        PERMITS_TEST(a_touch_sends_all_to_look_where_no_number_is_set),
-        PERMITS_TEST(a_skipped_waiter_keeps_its_ticket),
-        PERMITS_TEST(a_client_says_that_all_its_waiters_live),
-        PERMITS_TEST(who_does_not_wait_has_no_ticket),
-        PERMITS_TEST(those_whose_turn_it_is_are_told_that_they_hold),
-        PERMITS_TEST(others_are_served_by_a_touch),
-        PERMITS_TEST(who_looks_last_has_its_own_lease),
-        PERMITS_TEST(a_touch_passes_by_the_dead),
-        PERMITS_TEST(a_waiter_leaves_without_a_trace),
-        PERMITS_TEST(a_large_request_that_leaves_makes_way),
-        PERMITS_TEST(a_holder_that_leaves_gives_back),
-        PERMITS_TEST(who_neither_holds_nor_waits_leaves_nothing),
-        PERMITS_TEST(a_claim_that_is_given_up_is_remembered_for_a_while),
-        PERMITS_TEST(a_waiter_whose_inbox_is_away_is_not_called_for_nothing),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_recheck", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -32,10 +32,8 @@ static void one_waits(script_fixture *f)
 /* ---- its clocks ---- */
 
 /* A host of Redisson's whose clock is ahead would take them back too soon. */
-static void beside_redisson_a_score_is_later_than_the_lease(void **state)
+PERMITS_TEST(beside_redisson_a_score_is_later_than_the_lease)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 2);
     assert_like(permits_acquire(f, "u1:1", 2), "1 * 30000");
@@ -47,10 +45,8 @@ static void beside_redisson_a_score_is_later_than_the_lease(void **state)
 }
 
 /* Also one that nobody else wants. */
-static void so_is_that_of_a_single_permit(void **state)
+PERMITS_TEST(so_is_that_of_a_single_permit)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
     f->interop = "1";
@@ -59,10 +55,8 @@ static void so_is_that_of_a_single_permit(void **state)
                     30000 + SKEW_MS);
 }
 
-static void the_skew_stays_with_a_permit_as_it_is_renewed(void **state)
+PERMITS_TEST(the_skew_stays_with_a_permit_as_it_is_renewed)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
@@ -76,10 +70,8 @@ static void the_skew_stays_with_a_permit_as_it_is_renewed(void **state)
 }
 
 /* Our own leases end when they end: all our clients go by the server. */
-static void permits_of_ours_come_back_at_the_end_of_their_lease(void **state)
+PERMITS_TEST(permits_of_ours_come_back_at_the_end_of_their_lease)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 3);
     permits_acquire(f, "u1:1", 3);
@@ -89,10 +81,8 @@ static void permits_of_ours_come_back_at_the_end_of_their_lease(void **state)
     assert_books(f, 3, 1);
 }
 
-static void a_lease_of_ours_that_lasts_is_not_cut(void **state)
+PERMITS_TEST(a_lease_of_ours_that_lasts_is_not_cut)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
@@ -102,10 +92,8 @@ static void a_lease_of_ours_that_lasts_is_not_cut(void **state)
 }
 
 /* Written by a host whose clock is behind, it ends before it should. */
-static void a_permit_of_redissons_is_taken_back_late(void **state)
+PERMITS_TEST(a_permit_of_redissons_is_taken_back_late)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 2);
     permits_java_take(f, 'b', -1000);
@@ -117,20 +105,16 @@ static void a_permit_of_redissons_is_taken_back_late(void **state)
 }
 
 /* Nobody said that Redisson is there: leases end when they say so. */
-static void without_redisson_nothing_is_taken_back_late(void **state)
+PERMITS_TEST(without_redisson_nothing_is_taken_back_late)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_java_take(f, 'b', -1);
     assert_like(permits_acquire(f, "u1:1", 1), "1 *");
     assert_books(f, 1, 0);
 }
 
-static void a_permit_without_an_end_is_never_taken_back(void **state)
+PERMITS_TEST(a_permit_without_an_end_is_never_taken_back)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     script_redis(f, "ZADD %s 922337203685477 bbbbbbbbbbbbbbbb",
                  f->keys[PERMITS_ZSET]);
@@ -162,10 +146,8 @@ static long long on_record(script_fixture *f)
 }
 
 /* A look at them begins where the clock says. */
-static void holders_that_redisson_took_back_are_forgotten(void **state)
+PERMITS_TEST(holders_that_redisson_took_back_are_forgotten)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
     permits_acquire(f, "u2:1", 2);
@@ -178,19 +160,16 @@ static void holders_that_redisson_took_back_are_forgotten(void **state)
     assert_books(f, 2, 1);
 }
 
-static void a_touch_forgets_them_as_well(void **state)
+PERMITS_TEST(a_touch_forgets_them_as_well)
 {
-    script_fixture *f = *state;
-
     forty_are_taken_back(f);
     for (int i = 0; i < 100; i++)
         permits_touch(f, "u2:1", NULL);
     assert_in_range(on_record(f), 1, 39);
 }
 
-static void who_has_to_wait_forgets_them_as_well(void **state)
+PERMITS_TEST(who_has_to_wait_forgets_them_as_well)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     forty_are_taken_back(f);
@@ -202,10 +181,8 @@ static void who_has_to_wait_forgets_them_as_well(void **state)
     assert_in_range(on_record(f), 1, 39);
 }
 
-static void what_redisson_gave_back_goes_to_who_waits(void **state)
+PERMITS_TEST(what_redisson_gave_back_goes_to_who_waits)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u2");
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
@@ -219,10 +196,8 @@ static void what_redisson_gave_back_goes_to_who_waits(void **state)
 /* ---- turns ---- */
 
 /* Handing over alone would starve who stands in no queue of ours. */
-static void a_listener_on_redissons_channel_gets_its_turn(void **state)
+PERMITS_TEST(a_listener_on_redissons_channel_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     one_waits(f);
     script_listen(f, f->channel);
     assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
@@ -232,9 +207,8 @@ static void a_listener_on_redissons_channel_gets_its_turn(void **state)
     assert_int_equal(permits_turn(f, NULL, NULL), 't');
 }
 
-static void what_ours_take_then_ends_the_turn(void **state)
+PERMITS_TEST(what_ours_take_then_ends_the_turn)
 {
-    script_fixture *f = *state;
     long long now, since, length;
     char turn[64];
 
@@ -250,9 +224,8 @@ static void what_ours_take_then_ends_the_turn(void **state)
     assert_in_range(length, 200, 500);
 }
 
-static void in_our_turn_permits_are_handed_over(void **state)
+PERMITS_TEST(in_our_turn_permits_are_handed_over)
 {
-    script_fixture *f = *state;
     char turn[64];
 
     one_waits(f);
@@ -267,10 +240,8 @@ static void in_our_turn_permits_are_handed_over(void **state)
 }
 
 /* Redisson's client hands nothing over: the next waiter must look for itself. */
-static void who_waits_for_redissons_permits_contends(void **state)
+PERMITS_TEST(who_waits_for_redissons_permits_contends)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 2);
     permits_java_take(f, 'b', 30000);
@@ -281,10 +252,8 @@ static void who_waits_for_redissons_permits_contends(void **state)
     assert_like(permits_touch(f, "u3:1", "u2:1"), "2 * 1 0 0 (*) ()");
 }
 
-static void who_waits_for_ours_does_not(void **state)
+PERMITS_TEST(who_waits_for_ours_does_not)
 {
-    script_fixture *f = *state;
-
     f->interop = "1";
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
@@ -295,26 +264,5 @@ static void who_waits_for_ours_does_not(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(beside_redisson_a_score_is_later_than_the_lease),
-        PERMITS_TEST(so_is_that_of_a_single_permit),
-        PERMITS_TEST(the_skew_stays_with_a_permit_as_it_is_renewed),
-        PERMITS_TEST(permits_of_ours_come_back_at_the_end_of_their_lease),
-        PERMITS_TEST(a_lease_of_ours_that_lasts_is_not_cut),
-        PERMITS_TEST(a_permit_of_redissons_is_taken_back_late),
-        PERMITS_TEST(without_redisson_nothing_is_taken_back_late),
-        PERMITS_TEST(a_permit_without_an_end_is_never_taken_back),
-        PERMITS_TEST(holders_that_redisson_took_back_are_forgotten),
-        PERMITS_TEST(a_touch_forgets_them_as_well),
-        PERMITS_TEST(who_has_to_wait_forgets_them_as_well),
-        PERMITS_TEST(what_redisson_gave_back_goes_to_who_waits),
-        PERMITS_TEST(a_listener_on_redissons_channel_gets_its_turn),
-        PERMITS_TEST(what_ours_take_then_ends_the_turn),
-        PERMITS_TEST(in_our_turn_permits_are_handed_over),
-        PERMITS_TEST(who_waits_for_redissons_permits_contends),
-        PERMITS_TEST(who_waits_for_ours_does_not),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_redisson", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

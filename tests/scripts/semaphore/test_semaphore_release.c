@@ -32,10 +32,8 @@ static void three_wait(script_fixture *f)
 
 /* ---- nobody waits ---- */
 
-static void a_release_gives_all_permits_back(void **state)
+PERMITS_TEST(a_release_gives_all_permits_back)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 3);
     assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
@@ -46,10 +44,8 @@ static void a_release_gives_all_permits_back(void **state)
 }
 
 /* As Redisson does, so that its waiters wake up. */
-static void redisson_is_told_how_many_are_free(void **state)
+PERMITS_TEST(redisson_is_told_how_many_are_free)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 3);
     permits_acquire(f, "u2:1", 2);
@@ -61,10 +57,8 @@ static void redisson_is_told_how_many_are_free(void **state)
 }
 
 /* Its listener cannot bear less than one. */
-static void redisson_is_not_told_of_less_than_none(void **state)
+PERMITS_TEST(redisson_is_not_told_of_less_than_none)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 3);
     permits_acquire(f, "u2:1", 2);
@@ -75,10 +69,8 @@ static void redisson_is_not_told_of_less_than_none(void **state)
     assert_books(f, 1, -1);
 }
 
-static void channels_of_a_name_with_a_tag_have_no_second_one(void **state)
+PERMITS_TEST(channels_of_a_name_with_a_tag_have_no_second_one)
 {
-    script_fixture *f = *state;
-
     script_set_name(f, "x{tag}");
     assert_string_equal(f->keys[PERMITS_ZSET], "x{tag}:timeout");
     permits_set(f, 1);
@@ -90,9 +82,8 @@ static void channels_of_a_name_with_a_tag_have_no_second_one(void **state)
 
 /* ---- mismatches ---- */
 
-static void a_second_release_gives_nothing_back(void **state)
+PERMITS_TEST(a_second_release_gives_nothing_back)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     permits_set(f, 2);
@@ -105,10 +96,8 @@ static void a_second_release_gives_nothing_back(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
-static void a_release_of_what_another_has_changes_nothing(void **state)
+PERMITS_TEST(a_release_of_what_another_has_changes_nothing)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
     assert_like(permits_release(f, "u2:1", permits_fence(f, "u1:1")), "2 0");
@@ -119,10 +108,8 @@ static void a_release_of_what_another_has_changes_nothing(void **state)
  * A claim granted again after its first grant lapsed: the answer to the first
  * must not end the second.
  */
-static void a_release_under_another_fence_changes_nothing(void **state)
+PERMITS_TEST(a_release_under_another_fence_changes_nothing)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     assert_like(permits_release(f, "u1:1", 12345), "2 3");
     assert_books(f, 4, 0);
@@ -131,10 +118,8 @@ static void a_release_under_another_fence_changes_nothing(void **state)
 }
 
 /* Redisson took one back: the claim does not hold what it had any more. */
-static void what_is_left_of_a_lost_claim_is_given_back(void **state)
+PERMITS_TEST(what_is_left_of_a_lost_claim_is_given_back)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 3);
     permits_sweep_one(f, "u1:1", 2);
@@ -144,10 +129,8 @@ static void what_is_left_of_a_lost_claim_is_given_back(void **state)
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "0");
 }
 
-static void permits_of_a_semaphore_that_is_gone_make_no_new_one(void **state)
+PERMITS_TEST(permits_of_a_semaphore_that_is_gone_make_no_new_one)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 3);
     script_redis(f, "DEL n");
@@ -156,10 +139,8 @@ static void permits_of_a_semaphore_that_is_gone_make_no_new_one(void **state)
 }
 
 /* It was there until the end, and nobody else had it. */
-static void what_has_ended_but_is_there_is_released(void **state)
+PERMITS_TEST(what_has_ended_but_is_there_is_released)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     permits_expire(f, 5);
@@ -169,10 +150,8 @@ static void what_has_ended_but_is_there_is_released(void **state)
 
 /* ---- serving ---- */
 
-static void a_release_serves_as_many_as_fit(void **state)
+PERMITS_TEST(a_release_serves_as_many_as_fit)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 4, 1);
@@ -188,9 +167,8 @@ static void a_release_serves_as_many_as_fit(void **state)
 }
 
 /* The message is the hold: it says all that the new holder must know. */
-static void the_grant_is_told_to_the_new_holder_alone(void **state)
+PERMITS_TEST(the_grant_is_told_to_the_new_holder_alone)
 {
-    script_fixture *f = *state;
     char expected[160];
     int64_t ticket, fence;
 
@@ -210,20 +188,16 @@ static void the_grant_is_told_to_the_new_holder_alone(void **state)
     assert_string_equal(script_heard(f), expected);
 }
 
-static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
+PERMITS_TEST(a_grant_lasts_three_seconds_until_it_is_confirmed)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     permits_release(f, "u1:1", 0);
     assert_in_range(permits_left(f, "u3:1", 1), 2000, 3000);
     assert_in_range(permits_left(f, "u3:1", 2), 2000, 3000);
 }
 
-static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
+PERMITS_TEST(a_grant_lasts_no_longer_than_what_was_asked_for)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u2");
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
@@ -235,10 +209,8 @@ static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
 }
 
 /* Telling them would wake each of them for nothing. */
-static void what_goes_to_one_of_ours_is_not_told_to_redisson(void **state)
+PERMITS_TEST(what_goes_to_one_of_ours_is_not_told_to_redisson)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "CONFIG RESETSTAT");
     permits_release(f, "u1:1", 0);
@@ -247,10 +219,8 @@ static void what_goes_to_one_of_ours_is_not_told_to_redisson(void **state)
                 "*cmdstat_publish:calls=2,*");
 }
 
-static void a_large_request_is_not_passed_by(void **state)
+PERMITS_TEST(a_large_request_is_not_passed_by)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u3");
     script_listen(f, "latchkey:in::u4");
     permits_set(f, 4);
@@ -268,10 +238,8 @@ static void a_large_request_is_not_passed_by(void **state)
     assert_books(f, 4, 0);
 }
 
-static void what_has_ended_is_given_with_it(void **state)
+PERMITS_TEST(what_has_ended_is_given_with_it)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u3");
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 3);
@@ -284,10 +252,8 @@ static void what_has_ended_is_given_with_it(void **state)
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "4");
 }
 
-static void names_of_any_bytes_come_whole_in_a_grant(void **state)
+PERMITS_TEST(names_of_any_bytes_come_whole_in_a_grant)
 {
-    script_fixture *f = *state;
-
     script_set_name(f, "a {b} \xff\n%s");
     script_listen(f, "latchkey:in::u2");
     permits_set(f, 1);
@@ -301,10 +267,8 @@ static void names_of_any_bytes_come_whole_in_a_grant(void **state)
 
 /* ---- waiters that do not answer ---- */
 
-static void a_waiter_that_nobody_listens_for_is_skipped_unasked(void **state)
+PERMITS_TEST(a_waiter_that_nobody_listens_for_is_skipped_unasked)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_deafen(f, "latchkey:in::u2");
     script_redis(f, "CONFIG RESETSTAT");
@@ -317,10 +281,8 @@ static void a_waiter_that_nobody_listens_for_is_skipped_unasked(void **state)
 }
 
 /* It would keep everybody behind it waiting for what it will never take. */
-static void a_dead_waiter_that_does_not_fit_keeps_nobody(void **state)
+PERMITS_TEST(a_dead_waiter_that_does_not_fit_keeps_nobody)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u4");
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
@@ -334,20 +296,16 @@ static void a_dead_waiter_that_does_not_fit_keeps_nobody(void **state)
     assert_books(f, 4, 1);
 }
 
-static void a_waiter_not_seen_for_three_seconds_is_skipped(void **state)
+PERMITS_TEST(a_waiter_not_seen_for_three_seconds_is_skipped)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     permits_age(f, "u2:1", 3500);
     permits_release(f, "u1:1", 0);
     assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
 }
 
-static void what_is_no_member_keeps_nobody(void **state)
+PERMITS_TEST(what_is_no_member_keeps_nobody)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_redis(f, "ZADD %s 281474976710657 x", f->keys[PERMITS_QUEUE]);
     script_deafen(f, "latchkey:in::u2");
@@ -356,10 +314,8 @@ static void what_is_no_member_keeps_nobody(void **state)
     assert_string_equal(permits_parked(f), "x u2:1");
 }
 
-static void permits_that_no_waiter_answers_for_stay_free(void **state)
+PERMITS_TEST(permits_that_no_waiter_answers_for_stay_free)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     permits_acquire(f, "u2:1", 1);
@@ -370,10 +326,8 @@ static void permits_that_no_waiter_answers_for_stay_free(void **state)
 }
 
 /* It finds out when it looks; meanwhile it keeps nobody. */
-static void a_waiter_that_needs_more_than_there_is_is_put_aside(void **state)
+PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_put_aside)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     permits_age(f, "u4:1", 1000);
     script_redis(f, "DECRBY n 2");
@@ -398,11 +352,8 @@ static void many_wait(script_fixture *f, int count)
     }
 }
 
-static void
-a_release_looks_at_so_many_waiters_and_says_there_are_more(void **state)
+PERMITS_TEST(a_release_looks_at_so_many_waiters_and_says_there_are_more)
 {
-    script_fixture *f = *state;
-
     many_wait(f, LOOKS + 2);
     script_listen(f, "latchkey:in::u165");
     assert_like(permits_release(f, "u1:1", 0), "1 2 1 0");
@@ -414,9 +365,8 @@ a_release_looks_at_so_many_waiters_and_says_there_are_more(void **state)
     assert_books(f, 1, 0);
 }
 
-static void one_call_serves_so_many_and_says_there_are_more(void **state)
+PERMITS_TEST(one_call_serves_so_many_and_says_there_are_more)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     permits_set(f, LOOKS + 2);
@@ -432,10 +382,8 @@ static void one_call_serves_so_many_and_says_there_are_more(void **state)
     assert_books(f, LOOKS + 2, 0);
 }
 
-static void passing_on_does_nothing_where_nobody_fits(void **state)
+PERMITS_TEST(passing_on_does_nothing_where_nobody_fits)
 {
-    script_fixture *f = *state;
-
     three_wait(f);
     script_listen(f, f->channel);
     assert_like(permits_pass(f), "2 * 0 0 0 (*) (*)");
@@ -453,10 +401,8 @@ static void two_of_three_are_lost(script_fixture *f)
     script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
 }
 
-static void a_zset_that_is_lost_comes_back(void **state)
+PERMITS_TEST(a_zset_that_is_lost_comes_back)
 {
-    script_fixture *f = *state;
-
     two_of_three_are_lost(f);
     permits_pass(f);
     assert_books(f, 3, 1);
@@ -465,20 +411,16 @@ static void a_zset_that_is_lost_comes_back(void **state)
     assert_books(f, 3, 2);
 }
 
-static void one_that_is_lost_can_be_given_back(void **state)
+PERMITS_TEST(one_that_is_lost_can_be_given_back)
 {
-    script_fixture *f = *state;
-
     two_of_three_are_lost(f);
     assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_like(permits_release(f, "u2:1", 0), "1 2 0 0");
     assert_books(f, 3, 3);
 }
 
-static void one_that_nobody_gives_back_ends_with_the_record(void **state)
+PERMITS_TEST(one_that_nobody_gives_back_ends_with_the_record)
 {
-    script_fixture *f = *state;
-
     two_of_three_are_lost(f);
     script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_HOLDERS]);
     permits_pass(f);
@@ -501,10 +443,8 @@ static void one_has_ended(script_fixture *f, int64_t kept_ms)
 
 /* Redisson took the permit of a dead claim back, and lets there be one fewer:
    just as many are missing as if the zset were lost. */
-static void one_that_had_ended_does_not_come_back(void **state)
+PERMITS_TEST(one_that_had_ended_does_not_come_back)
 {
-    script_fixture *f = *state;
-
     one_has_ended(f, 0);
     permits_sweep_one(f, "u1:1", 1);
     script_redis(f, "DECRBY n 1");
@@ -512,10 +452,8 @@ static void one_that_had_ended_does_not_come_back(void **state)
     assert_books(f, 2, 2);
 }
 
-static void one_that_was_lengthened_comes_back(void **state)
+PERMITS_TEST(one_that_was_lengthened_comes_back)
 {
-    script_fixture *f = *state;
-
     one_has_ended(f, 30000);
     script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
     permits_pass(f);
@@ -523,10 +461,8 @@ static void one_that_was_lengthened_comes_back(void **state)
 }
 
 /* One by the few commands of the quick way, two by the others. */
-static void so_do_those_granted_after_others_had_ended(void **state)
+PERMITS_TEST(so_do_those_granted_after_others_had_ended)
 {
-    script_fixture *f = *state;
-
     for (int need = 1; need <= 2; need++) {
         one_has_ended(f, 0);
         assert_like(permits_acquire(f, "u2:1", need), "1 *");
@@ -539,10 +475,8 @@ static void so_do_those_granted_after_others_had_ended(void **state)
 }
 
 /* Redisson's setPermits() changes the counter alone. */
-static void permits_that_redisson_took_away_do_not_come_back(void **state)
+PERMITS_TEST(permits_that_redisson_took_away_do_not_come_back)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 5);
     permits_acquire(f, "u1:1", 1);
     permits_acquire(f, "u2:1", 1);
@@ -557,44 +491,5 @@ static void permits_that_redisson_took_away_do_not_come_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(a_release_gives_all_permits_back),
-        PERMITS_TEST(redisson_is_told_how_many_are_free),
-        PERMITS_TEST(redisson_is_not_told_of_less_than_none),
-        PERMITS_TEST(channels_of_a_name_with_a_tag_have_no_second_one),
-        PERMITS_TEST(a_second_release_gives_nothing_back),
-        PERMITS_TEST(a_release_of_what_another_has_changes_nothing),
-        PERMITS_TEST(a_release_under_another_fence_changes_nothing),
-        PERMITS_TEST(what_is_left_of_a_lost_claim_is_given_back),
-        PERMITS_TEST(permits_of_a_semaphore_that_is_gone_make_no_new_one),
-        PERMITS_TEST(what_has_ended_but_is_there_is_released),
-        PERMITS_TEST(a_release_serves_as_many_as_fit),
-        PERMITS_TEST(the_grant_is_told_to_the_new_holder_alone),
-        PERMITS_TEST(a_grant_lasts_three_seconds_until_it_is_confirmed),
-        PERMITS_TEST(a_grant_lasts_no_longer_than_what_was_asked_for),
-        PERMITS_TEST(what_goes_to_one_of_ours_is_not_told_to_redisson),
-        PERMITS_TEST(a_large_request_is_not_passed_by),
-        PERMITS_TEST(what_has_ended_is_given_with_it),
-        PERMITS_TEST(names_of_any_bytes_come_whole_in_a_grant),
-        PERMITS_TEST(a_waiter_that_nobody_listens_for_is_skipped_unasked),
-        PERMITS_TEST(a_dead_waiter_that_does_not_fit_keeps_nobody),
-        PERMITS_TEST(a_waiter_not_seen_for_three_seconds_is_skipped),
-        PERMITS_TEST(what_is_no_member_keeps_nobody),
-        PERMITS_TEST(permits_that_no_waiter_answers_for_stay_free),
-        PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_put_aside),
-        PERMITS_TEST(
-            a_release_looks_at_so_many_waiters_and_says_there_are_more),
-        PERMITS_TEST(one_call_serves_so_many_and_says_there_are_more),
-        PERMITS_TEST(passing_on_does_nothing_where_nobody_fits),
-        PERMITS_TEST(a_zset_that_is_lost_comes_back),
-        PERMITS_TEST(one_that_is_lost_can_be_given_back),
-        PERMITS_TEST(one_that_nobody_gives_back_ends_with_the_record),
-        PERMITS_TEST(one_that_had_ended_does_not_come_back),
-        PERMITS_TEST(one_that_was_lengthened_comes_back),
-        PERMITS_TEST(so_do_those_granted_after_others_had_ended),
-        PERMITS_TEST(permits_that_redisson_took_away_do_not_come_back),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_release", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -16,10 +16,8 @@ static long long number(const char *text)
 
 /* ---- confirm ---- */
 
-static void a_confirm_gives_all_permits_their_lease(void **state)
+PERMITS_TEST(a_confirm_gives_all_permits_their_lease)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire_with(f, "u1:1", 2, (permits_wish){.lease = 3000});
     assert_like(permits_keep(f, "u1:1", 0, 30000), "1 30000 0");
@@ -27,10 +25,8 @@ static void a_confirm_gives_all_permits_their_lease(void **state)
     assert_in_range(permits_left(f, "u1:1", 2), 29000, 30000);
 }
 
-static void a_confirm_only_lengthens(void **state)
+PERMITS_TEST(a_confirm_only_lengthens)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     assert_like(permits_keep(f, "u1:1", 0, 1000), "1 * 0");
@@ -39,10 +35,8 @@ static void a_confirm_only_lengthens(void **state)
 }
 
 /* Redisson's updateLeaseTime() on one of ours. */
-static void a_permit_that_lasts_longer_is_left_alone(void **state)
+PERMITS_TEST(a_permit_that_lasts_longer_is_left_alone)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
     script_redis(f, "EVAL %s 1 %s",
@@ -56,10 +50,8 @@ static void a_permit_that_lasts_longer_is_left_alone(void **state)
                 "1");
 }
 
-static void a_confirm_tells_whether_anybody_waits(void **state)
+PERMITS_TEST(a_confirm_tells_whether_anybody_waits)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
     assert_like(permits_keep(f, "u1:1", 0, 30000), "1 * 0");
@@ -70,10 +62,8 @@ static void a_confirm_tells_whether_anybody_waits(void **state)
     assert_like(permits_keep(f, "u1:1", 0, 30000), "1 * 1");
 }
 
-static void a_confirm_of_what_is_not_held_changes_nothing(void **state)
+PERMITS_TEST(a_confirm_of_what_is_not_held_changes_nothing)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 3000});
     assert_like(permits_keep(f, "u2:1", 5, 30000), "2 0");
@@ -84,10 +74,8 @@ static void a_confirm_of_what_is_not_held_changes_nothing(void **state)
     assert_int_equal(permits_left(f, "u1:1", 1), 0);
 }
 
-static void a_confirm_does_not_shorten_the_record_of_a_long_lease(void **state)
+PERMITS_TEST(a_confirm_does_not_shorten_the_record_of_a_long_lease)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000000});
     permits_acquire(f, "u2:1", 1);
@@ -98,10 +86,8 @@ static void a_confirm_does_not_shorten_the_record_of_a_long_lease(void **state)
 
 /* ---- renew ---- */
 
-static void a_renewal_lengthens_and_names_nobody(void **state)
+PERMITS_TEST(a_renewal_lengthens_and_names_nobody)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire_with(f, "u1:1", 3, (permits_wish){.lease = 3000});
     assert_like(permits_renew(f, "u1:1", 60000), "1 ()");
@@ -113,10 +99,8 @@ static void a_renewal_lengthens_and_names_nobody(void **state)
 }
 
 /* What is known of the holder must not end before it. */
-static void what_is_known_of_the_holder_is_kept(void **state)
+PERMITS_TEST(what_is_known_of_the_holder_is_kept)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
     permits_keep(f, "u1:1", 0, 9000000);
@@ -126,10 +110,8 @@ static void what_is_known_of_the_holder_is_kept(void **state)
                 9000000);
 }
 
-static void the_lost_are_named(void **state)
+PERMITS_TEST(the_lost_are_named)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 2);
     assert_like(permits_renew(f, "u2:1", 30000), "1 (1 5)");
@@ -139,9 +121,8 @@ static void the_lost_are_named(void **state)
     assert_books(f, 4, 3);
 }
 
-static void many_names_are_renewed_at_once(void **state)
+PERMITS_TEST(many_names_are_renewed_at_once)
 {
-    script_fixture *f = *state;
     const char *const keys[] = {"n:{n}:timeout", "m{n}:timeout", "{n}:timeout"};
     const char *const args[] = {"30000",  "0",      "1 u9:1",
                                 "1 u2:1", "1 u1:1", NULL};
@@ -158,10 +139,8 @@ static void many_names_are_renewed_at_once(void **state)
     assert_in_range(permits_left(f, "u1:1", 1), 29000, 30000);
 }
 
-static void
-one_name_of_another_type_keeps_no_other_from_being_renewed(void **state)
+PERMITS_TEST(one_name_of_another_type_keeps_no_other_from_being_renewed)
 {
-    script_fixture *f = *state;
     const char *const keys[] = {"text:{n}", "{n}:timeout"};
     const char *const args[] = {"30000", "0", "1 u1:1", "1 u1:1", NULL};
 
@@ -173,10 +152,8 @@ one_name_of_another_type_keeps_no_other_from_being_renewed(void **state)
     assert_in_range(permits_left(f, "u1:1", 1), 29000, 30000);
 }
 
-static void a_hold_that_ended_and_was_not_taken_back_is_renewed(void **state)
+PERMITS_TEST(a_hold_that_ended_and_was_not_taken_back_is_renewed)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     permits_expire(f, 5);
@@ -186,22 +163,5 @@ static void a_hold_that_ended_and_was_not_taken_back_is_renewed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(a_confirm_gives_all_permits_their_lease),
-        PERMITS_TEST(a_confirm_only_lengthens),
-        PERMITS_TEST(a_permit_that_lasts_longer_is_left_alone),
-        PERMITS_TEST(a_confirm_tells_whether_anybody_waits),
-        PERMITS_TEST(a_confirm_of_what_is_not_held_changes_nothing),
-        PERMITS_TEST(a_renewal_lengthens_and_names_nobody),
-        PERMITS_TEST(what_is_known_of_the_holder_is_kept),
-        PERMITS_TEST(the_lost_are_named),
-        PERMITS_TEST(many_names_are_renewed_at_once),
-        PERMITS_TEST(
-            one_name_of_another_type_keeps_no_other_from_being_renewed),
-        PERMITS_TEST(a_hold_that_ended_and_was_not_taken_back_is_renewed),
-        PERMITS_TEST(a_confirm_does_not_shorten_the_record_of_a_long_lease),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_renew", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -31,10 +31,8 @@ static void two_wait(script_fixture *f)
 
 /* ---- a full server ---- */
 
-static void a_full_server_refuses_an_acquire(void **state)
+PERMITS_TEST(a_full_server_refuses_an_acquire)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     script_fill_memory(f, true);
     assert_like(permits_acquire(f, "u1:1", 1), "!OOM*");
@@ -43,10 +41,8 @@ static void a_full_server_refuses_an_acquire(void **state)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
-static void a_full_server_refuses_to_set_a_number(void **state)
+PERMITS_TEST(a_full_server_refuses_to_set_a_number)
 {
-    script_fixture *f = *state;
-
     script_fill_memory(f, true);
     assert_like(permits_acquire_of(f, "u1:1", 1, 3, 's'), "!OOM*");
     assert_like(permits_resize(f, 3), "!OOM*");
@@ -57,10 +53,8 @@ static void a_full_server_refuses_to_set_a_number(void **state)
  * Once a script did a write that a full server allows, the rest gets through:
  * so what is refused must come before what has ended is taken back.
  */
-static void a_full_server_refuses_what_has_ended_makes_room_for(void **state)
+PERMITS_TEST(a_full_server_refuses_what_has_ended_makes_room_for)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     permits_expire(f, 1);
@@ -70,10 +64,8 @@ static void a_full_server_refuses_what_has_ended_makes_room_for(void **state)
     assert_books(f, 2, 0);
 }
 
-static void a_full_server_refuses_to_queue_a_claim(void **state)
+PERMITS_TEST(a_full_server_refuses_to_queue_a_claim)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
     script_fill_memory(f, true);
@@ -81,10 +73,8 @@ static void a_full_server_refuses_to_queue_a_claim(void **state)
     assert_like(script_redis(f, "EXISTS %s", f->keys[PERMITS_QUEUE]), "0");
 }
 
-static void a_full_server_lets_a_release_hand_over(void **state)
+PERMITS_TEST(a_full_server_lets_a_release_hand_over)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_fill_memory(f, true);
     assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
@@ -95,10 +85,8 @@ static void a_full_server_lets_a_release_hand_over(void **state)
     assert_books(f, 2, 1);
 }
 
-static void a_full_server_lets_what_is_free_be_passed_on(void **state)
+PERMITS_TEST(a_full_server_lets_what_is_free_be_passed_on)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_expire(f, 1);
     script_fill_memory(f, true);
@@ -108,10 +96,8 @@ static void a_full_server_lets_what_is_free_be_passed_on(void **state)
 }
 
 /* Nothing has ended and nothing is given up: there is room all the same. */
-static void a_full_server_lets_room_be_passed_on(void **state)
+PERMITS_TEST(a_full_server_lets_room_be_passed_on)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_redis(f, "INCR n");
     script_fill_memory(f, true);
@@ -119,10 +105,8 @@ static void a_full_server_lets_room_be_passed_on(void **state)
     assert_like(script_heard(f), "latchkey:in::u2 grant *");
 }
 
-static void a_full_server_lets_a_waiter_look(void **state)
+PERMITS_TEST(a_full_server_lets_a_waiter_look)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     permits_age(f, "u2:1", 5000);
     script_fill_memory(f, true);
@@ -134,10 +118,8 @@ static void a_full_server_lets_a_waiter_look(void **state)
     assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (0) (1 * 30000)");
 }
 
-static void a_full_server_lets_a_claim_end(void **state)
+PERMITS_TEST(a_full_server_lets_a_claim_end)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_fill_memory(f, true);
     assert_like(permits_leave(f, "u3:1", true), "1 1 0 0");
@@ -149,10 +131,8 @@ static void a_full_server_lets_a_claim_end(void **state)
     assert_books(f, 2, 1);
 }
 
-static void a_full_server_lets_a_hold_be_kept(void **state)
+PERMITS_TEST(a_full_server_lets_a_hold_be_kept)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     script_fill_memory(f, true);
@@ -161,10 +141,8 @@ static void a_full_server_lets_a_hold_be_kept(void **state)
     assert_in_range(permits_left(f, "u1:1", 2), 79000, 80000);
 }
 
-static void a_full_server_lets_force_through(void **state)
+PERMITS_TEST(a_full_server_lets_force_through)
 {
-    script_fixture *f = *state;
-
     two_wait(f);
     script_fill_memory(f, true);
     assert_like(permits_force(f, ""), "1 2 0 0");
@@ -190,10 +168,8 @@ static void assert_all_refuse(script_fixture *f, const char *error)
     assert_like(permits_info(f), error);
 }
 
-static void a_name_that_is_no_counter_is_refused(void **state)
+PERMITS_TEST(a_name_that_is_no_counter_is_refused)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET n u1:1 1");
     assert_all_refuse(f, "!LKTYPE*");
     script_redis(f, "DEL n");
@@ -202,10 +178,8 @@ static void a_name_that_is_no_counter_is_refused(void **state)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
-static void permits_that_are_no_zset_are_refused(void **state)
+PERMITS_TEST(permits_that_are_no_zset_are_refused)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     script_redis(f, "SET %s x", f->keys[PERMITS_ZSET]);
     assert_all_refuse(f, "!LKTYPE*");
@@ -213,60 +187,47 @@ static void permits_that_are_no_zset_are_refused(void **state)
 }
 
 /* One name is one of the two: its permits would be given twice. */
-static void a_name_in_use_as_a_plain_semaphore_is_refused(void **state)
+PERMITS_TEST(a_name_in_use_as_a_plain_semaphore_is_refused)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_put_layout(f, "2c");
     assert_all_refuse(f, "!LKTYPE the name is in use as another kind: plain");
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
-static void a_plain_semaphore_that_is_gone_leaves_its_name(void **state)
+PERMITS_TEST(a_plain_semaphore_that_is_gone_leaves_its_name)
 {
-    script_fixture *f = *state;
-
     permits_put_layout(f, "2c");
     assert_like(permits_acquire_of(f, "u1:1", 1, 3, 's'), "1 *");
     assert_like(script_redis(f, "GET %s", f->keys[PERMITS_RECORD]), "2p *");
 }
 
-static void a_latch_that_is_open_keeps_its_name(void **state)
+PERMITS_TEST(a_latch_that_is_open_keeps_its_name)
 {
-    script_fixture *f = *state;
-
     permits_put_layout(f, "2t");
     assert_all_refuse(f, "!LKTYPE the name is in use as another kind: latch");
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
 /* A later release may keep other things in the same keys. */
-static void another_layout_is_refused(void **state)
+PERMITS_TEST(another_layout_is_refused)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_put_layout(f, "3p");
     assert_all_refuse(f, "!LKLAYOUT*");
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
-static void a_record_that_is_no_string_is_replaced(void **state)
+PERMITS_TEST(a_record_that_is_no_string_is_replaced)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "HSET %s x y", f->keys[PERMITS_RECORD]);
     assert_like(permits_acquire_of(f, "u1:1", 1, 3, 's'), "1 *");
     assert_like(script_redis(f, "GET %s", f->keys[PERMITS_RECORD]), "2p *");
 }
 
 /* Types are looked at before the first write: nothing is done by halves. */
-static void
-a_queue_of_another_type_stops_a_release_before_it_begins(void **state)
+PERMITS_TEST(a_queue_of_another_type_stops_a_release_before_it_begins)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 2);
     script_redis(f, "SET %s x", f->keys[PERMITS_QUEUE]);
@@ -278,10 +239,8 @@ a_queue_of_another_type_stops_a_release_before_it_begins(void **state)
     assert_books(f, 2, 0);
 }
 
-static void holders_of_another_type_stop_a_script_before_it_begins(void **state)
+PERMITS_TEST(holders_of_another_type_stop_a_script_before_it_begins)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 2);
     permits_acquire(f, "u1:1", 1);
     script_redis(f, "SET %s x", f->keys[PERMITS_HOLDERS]);
@@ -312,9 +271,8 @@ static long long commands_called(script_fixture *f)
     return sum;
 }
 
-static void a_permit_that_nobody_else_wants_costs_few_commands(void **state)
+PERMITS_TEST(a_permit_that_nobody_else_wants_costs_few_commands)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     permits_set(f, 4);
@@ -330,10 +288,8 @@ static void a_permit_that_nobody_else_wants_costs_few_commands(void **state)
     assert_in_range(commands_called(f), 1, 7);
 }
 
-static void the_short_way_leaves_what_the_long_one_leaves(void **state)
+PERMITS_TEST(the_short_way_leaves_what_the_long_one_leaves)
 {
-    script_fixture *f = *state;
-
     permits_set(f, 4);
     permits_acquire(f, "u1:1", 1);
     permits_acquire(f, "u2:1", 1);
@@ -350,9 +306,8 @@ static void the_short_way_leaves_what_the_long_one_leaves(void **state)
 }
 
 /* A release costs the same however many wait. */
-static void a_hand_over_costs_the_same_with_many_waiters(void **state)
+PERMITS_TEST(a_hand_over_costs_the_same_with_many_waiters)
 {
-    script_fixture *f = *state;
     char claim[16];
     int64_t fence;
     long long cost;
@@ -382,32 +337,5 @@ static void a_hand_over_costs_the_same_with_many_waiters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(a_full_server_refuses_an_acquire),
-        PERMITS_TEST(a_full_server_refuses_to_set_a_number),
-        PERMITS_TEST(a_full_server_refuses_what_has_ended_makes_room_for),
-        PERMITS_TEST(a_full_server_refuses_to_queue_a_claim),
-        PERMITS_TEST(a_full_server_lets_a_release_hand_over),
-        PERMITS_TEST(a_full_server_lets_what_is_free_be_passed_on),
-        PERMITS_TEST(a_full_server_lets_room_be_passed_on),
-        PERMITS_TEST(a_full_server_lets_a_waiter_look),
-        PERMITS_TEST(a_full_server_lets_a_claim_end),
-        PERMITS_TEST(a_full_server_lets_a_hold_be_kept),
-        PERMITS_TEST(a_full_server_lets_force_through),
-        PERMITS_TEST(a_name_that_is_no_counter_is_refused),
-        PERMITS_TEST(permits_that_are_no_zset_are_refused),
-        PERMITS_TEST(a_name_in_use_as_a_plain_semaphore_is_refused),
-        PERMITS_TEST(a_plain_semaphore_that_is_gone_leaves_its_name),
-        PERMITS_TEST(a_latch_that_is_open_keeps_its_name),
-        PERMITS_TEST(another_layout_is_refused),
-        PERMITS_TEST(a_record_that_is_no_string_is_replaced),
-        PERMITS_TEST(a_queue_of_another_type_stops_a_release_before_it_begins),
-        PERMITS_TEST(holders_of_another_type_stop_a_script_before_it_begins),
-        PERMITS_TEST(a_permit_that_nobody_else_wants_costs_few_commands),
-        PERMITS_TEST(a_hand_over_costs_the_same_with_many_waiters),
-        PERMITS_TEST(the_short_way_leaves_what_the_long_one_leaves),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_server", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

@@ -29,9 +29,8 @@ static void assert_given_to_b(script_fixture *f, const char *stranger)
     assert_books(f, 1, 0);
 }
 
-static void a_release_gives_to_a_waiter_for_a_permit(void **state)
+PERMITS_TEST(a_release_gives_to_a_waiter_for_a_permit)
 {
-    script_fixture *f = *state;
     const char *stranger;
     bool is_there;
 
@@ -48,9 +47,8 @@ static void a_release_gives_to_a_waiter_for_a_permit(void **state)
     }
 }
 
-static void a_touch_gives_to_a_waiter_for_a_permit(void **state)
+PERMITS_TEST(a_touch_gives_to_a_waiter_for_a_permit)
 {
-    script_fixture *f = *state;
     const char *stranger;
     bool is_there;
 
@@ -66,9 +64,8 @@ static void a_touch_gives_to_a_waiter_for_a_permit(void **state)
     }
 }
 
-static void an_acquire_waits_for_none_of_them(void **state)
+PERMITS_TEST(an_acquire_waits_for_none_of_them)
 {
-    script_fixture *f = *state;
     bool is_there;
 
     script_listen(f, "latchkey:in::x");
@@ -79,10 +76,8 @@ static void an_acquire_waits_for_none_of_them(void **state)
     assert_books(f, 1, 0);
 }
 
-static void behind_a_crowd_of_them_a_waiter_gets_its_turn(void **state)
+PERMITS_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::b");
     permits_set(f, 1);
     permits_acquire(f, "a:1", 1);
@@ -96,13 +91,5 @@ static void behind_a_crowd_of_them_a_waiter_gets_its_turn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(a_release_gives_to_a_waiter_for_a_permit),
-        PERMITS_TEST(a_touch_gives_to_a_waiter_for_a_permit),
-        PERMITS_TEST(an_acquire_waits_for_none_of_them),
-        PERMITS_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }
