@@ -25,8 +25,8 @@ typedef struct fairlocking {
 int fairlocking_setup(void **state);
 int fairlocking_teardown(void **state);
 
-#define FAIR_TEST(f)                                                           \
-    cmocka_unit_test_setup_teardown(f, fairlocking_setup, fairlocking_teardown)
+#define FAIR_TEST(name)                                                        \
+    CHECK_TEST_OF(name, fairlocking *f, fairlocking_setup, fairlocking_teardown)
 
 /* On the name n unless one is given. */
 lk_fairlock *

@@ -60,8 +60,8 @@ typedef struct flights {
 int flights_start(void **state);
 int flights_end(void **state);
 
-#define FLIGHTS_CASE(f)                                                        \
-    cmocka_unit_test_setup_teardown(f, flights_start, flights_end)
+#define FLIGHTS_CASE(name)                                                     \
+    CHECK_TEST_OF(name, flights *f, flights_start, flights_end)
 
 /* A handle on the flights f; options may be NULL. */
 lk_flight *

@@ -42,8 +42,8 @@ int latching_stop_server(void **state);
 int latching_setup(void **state);
 int latching_teardown(void **state);
 
-#define LATCHING_TEST(f)                                                       \
-    cmocka_unit_test_setup_teardown(f, latching_setup, latching_teardown)
+#define LATCHING_TEST(name)                                                    \
+    CHECK_TEST_OF(name, latching *f, latching_setup, latching_teardown)
 
 /* For this test another server, before any client is opened; see server.h. */
 void latching_own_server(latching *f, const char *const *extra_args);

@@ -35,6 +35,9 @@ int locking_stop_server(void **state);
 int locking_setup(void **state);
 int locking_teardown(void **state);
 
+#define LOCKING_TEST(name)                                                     \
+    CHECK_TEST_OF(name, locking *f, locking_setup, locking_teardown)
+
 /*
  * The same for a fixture that stands on this one: a struct of so many bytes, zeroed,
  * whose first member is a `locking *`. Its teardown calls locking_end_waits(), frees

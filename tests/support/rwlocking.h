@@ -32,8 +32,8 @@ typedef struct rwlocking {
 int rwlocking_setup(void **state);
 int rwlocking_teardown(void **state);
 
-#define RWLOCK_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, rwlocking_setup, rwlocking_teardown)
+#define RWLOCK_TEST(name)                                                      \
+    CHECK_TEST_OF(name, rwlocking *f, rwlocking_setup, rwlocking_teardown)
 
 /* On the name n unless one is given; options may be NULL. */
 lk_rwlock *rwlocking_named(rwlocking *f, lk_client *client, const char *name,

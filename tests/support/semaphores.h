@@ -25,8 +25,8 @@ typedef struct semaphores {
 int semaphores_setup(void **state);
 int semaphores_teardown(void **state);
 
-#define SEM_TEST(f)                                                            \
-    cmocka_unit_test_setup_teardown(f, semaphores_setup, semaphores_teardown)
+#define SEM_TEST(name)                                                         \
+    CHECK_TEST_OF(name, semaphores *f, semaphores_setup, semaphores_teardown)
 
 /* A handle on the name n, of a client or of a new one, which is ready; with as
    many permits; 0: they are set elsewhere. */

@@ -30,8 +30,8 @@ typedef struct siglocking {
 int siglocking_setup(void **state);
 int siglocking_teardown(void **state);
 
-#define SIG_TEST(f)                                                            \
-    cmocka_unit_test_setup_teardown(f, siglocking_setup, siglocking_teardown)
+#define SIG_TEST(name)                                                         \
+    CHECK_TEST_OF(name, siglocking *f, siglocking_setup, siglocking_teardown)
 
 /* On the name n unless one is given. */
 lk_siglock *sig_lock_named(siglocking *f, lk_client *client, const char *name);

@@ -84,9 +84,9 @@ static void lose_one_reply(sides *s)
 
 /* ---- replies that are lost ----------------------------------------------- */
 
-static void an_arming_whose_reply_is_lost_is_one(void **state)
+LATCHING_TEST(an_arming_whose_reply_is_lost_is_one)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
 
     lose_one_reply(&s);
     assert_status(lk_latch_try_set_count(s.far, 3), LK_OK);
@@ -94,9 +94,9 @@ static void an_arming_whose_reply_is_lost_is_one(void **state)
     assert_int_equal(latching_count(s.near), 3);
 }
 
-static void a_count_whose_reply_is_lost_is_one(void **state)
+LATCHING_TEST(a_count_whose_reply_is_lost_is_one)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
 
     latching_arm(s.near, 3);
     lose_one_reply(&s);
@@ -105,9 +105,9 @@ static void a_count_whose_reply_is_lost_is_one(void **state)
     assert_int_equal(latching_count(s.near), 2);
 }
 
-static void the_last_count_whose_reply_is_lost_opens_once(void **state)
+LATCHING_TEST(the_last_count_whose_reply_is_lost_opens_once)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 1);
@@ -119,9 +119,9 @@ static void the_last_count_whose_reply_is_lost_opens_once(void **state)
     assert_int_equal(latching_count(s.near), 0);
 }
 
-static void an_arrival_whose_reply_is_lost_is_one(void **state)
+LATCHING_TEST(an_arrival_whose_reply_is_lost_is_one)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
 
     lose_one_reply(&s);
     assert_status(lk_latch_arrive(s.far, 3, "a"), LK_OK);
@@ -129,9 +129,9 @@ static void an_arrival_whose_reply_is_lost_is_one(void **state)
     assert_int_equal(latching_count(s.near), 2);
 }
 
-static void a_leave_whose_reply_is_lost_is_one(void **state)
+LATCHING_TEST(a_leave_whose_reply_is_lost_is_one)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     bool open = true;
 
     assert_status(lk_latch_arrive(s.far, 3, "a"), LK_OK);
@@ -142,9 +142,9 @@ static void a_leave_whose_reply_is_lost_is_one(void **state)
     assert_int_equal(latching_count(s.near), 2);
 }
 
-static void a_reset_whose_reply_is_lost_is_one(void **state)
+LATCHING_TEST(a_reset_whose_reply_is_lost_is_one)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     char *gen, *again;
 
     latching_arm(s.near, 3);
@@ -160,9 +160,9 @@ static void a_reset_whose_reply_is_lost_is_one(void **state)
     free(again);
 }
 
-static void a_delete_whose_reply_is_lost_is_one(void **state)
+LATCHING_TEST(a_delete_whose_reply_is_lost_is_one)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
 
     latching_arm(s.near, 3);
     lose_one_reply(&s);
@@ -170,9 +170,9 @@ static void a_delete_whose_reply_is_lost_is_one(void **state)
     assert_true(has_come_back(latching_client(s.f, 0)));
 }
 
-static void a_question_whose_reply_is_lost_is_asked_again(void **state)
+LATCHING_TEST(a_question_whose_reply_is_lost_is_asked_again)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
 
     latching_arm(s.near, 3);
     lose_one_reply(&s);
@@ -180,9 +180,9 @@ static void a_question_whose_reply_is_lost_is_asked_again(void **state)
     assert_true(has_come_back(latching_client(s.f, 0)));
 }
 
-static void a_wait_whose_reply_is_lost_goes_on(void **state)
+LATCHING_TEST(a_wait_whose_reply_is_lost_goes_on)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 1);
@@ -193,10 +193,10 @@ static void a_wait_whose_reply_is_lost_goes_on(void **state)
 }
 
 /* Its inbox stands before the connection for commands does. */
-static void a_wait_hears_whichever_connection_comes_first(void **state)
+LATCHING_TEST(a_wait_hears_whichever_connection_comes_first)
 {
     enum { NEXT = 2 };
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     uint64_t opened_at;
     waiter *w;
 
@@ -228,9 +228,9 @@ static bool can_count(void *data)
 }
 
 /* Nothing comes back: the caller is told in time, and the library goes on. */
-static void a_count_in_doubt_counts_once(void **state)
+LATCHING_TEST(a_count_in_doubt_counts_once)
 {
-    sides s = impatient_sides_of(*state);
+    sides s = impatient_sides_of(f);
     uint64_t begin;
 
     latching_arm(s.near, 3);
@@ -247,9 +247,9 @@ static void a_count_in_doubt_counts_once(void **state)
 }
 
 /* Nothing arrives, until the caller has long gone away. */
-static void a_count_that_could_not_be_delivered_counts_later(void **state)
+LATCHING_TEST(a_count_that_could_not_be_delivered_counts_later)
 {
-    sides s = impatient_sides_of(*state);
+    sides s = impatient_sides_of(f);
 
     latching_arm(s.near, 1);
     latching_wait_calm(latching_client(s.f, 0));
@@ -261,9 +261,9 @@ static void a_count_that_could_not_be_delivered_counts_later(void **state)
 }
 
 /* Its caller says it again. Done late, it would end what was armed meanwhile. */
-static void a_delete_in_doubt_is_not_done_later(void **state)
+LATCHING_TEST(a_delete_in_doubt_is_not_done_later)
 {
-    sides s = impatient_sides_of(*state);
+    sides s = impatient_sides_of(f);
 
     latching_arm(s.near, 1);
     latching_wait_calm(latching_client(s.f, 0));
@@ -276,12 +276,11 @@ static void a_delete_in_doubt_is_not_done_later(void **state)
 }
 
 /* The first copy runs after the second, because it may not be killed. */
-static void a_count_that_runs_late_counts_once(void **state)
+LATCHING_TEST(a_count_that_runs_late_counts_once)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
                                        .password = "word",
                                        .command_timeout_ms = TIMEOUT_MS};
-    latching *f = *state;
     lk_status status;
     sides s;
 
@@ -307,12 +306,12 @@ static bool has_disconnected(void *data)
     return latching_stats(data).disconnects > 0;
 }
 
-static void an_operation_that_was_not_sent_is_not_done_later(void **state)
+LATCHING_TEST(an_operation_that_was_not_sent_is_not_done_later)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = TIMEOUT_MS,
                                        .offline_ms = wait_scaled_ms(300)};
-    sides s = sides_with(*state, &options);
+    sides s = sides_with(f, &options);
 
     latching_arm(s.near, 3);
     latching_wait_calm(latching_client(s.f, 0));
@@ -328,9 +327,9 @@ static void an_operation_that_was_not_sent_is_not_done_later(void **state)
     assert_int_equal(latching_count(s.far), 3);
 }
 
-static void a_shutdown_does_not_wait_for_what_is_in_doubt(void **state)
+LATCHING_TEST(a_shutdown_does_not_wait_for_what_is_in_doubt)
 {
-    sides s = impatient_sides_of(*state);
+    sides s = impatient_sides_of(f);
     uint64_t begin;
 
     latching_arm(s.near, 3);
@@ -351,9 +350,9 @@ static void ends_soon(waiter *w, lk_status status)
     assert_status(waiter_status(w), status);
 }
 
-static void a_message_that_is_lost_costs_a_look(void **state)
+LATCHING_TEST(a_message_that_is_lost_costs_a_look)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 1);
@@ -363,9 +362,9 @@ static void a_message_that_is_lost_costs_a_look(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void a_delete_whose_message_is_lost_is_found_by_a_look(void **state)
+LATCHING_TEST(a_delete_whose_message_is_lost_is_found_by_a_look)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 1);
@@ -376,9 +375,9 @@ static void a_delete_whose_message_is_lost_is_found_by_a_look(void **state)
 }
 
 /* It opened, was reset and deleted, and the waiter heard nothing of it. */
-static void what_happened_unheard_is_told_apart(void **state)
+LATCHING_TEST(what_happened_unheard_is_told_apart)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 1);
@@ -392,9 +391,9 @@ static void what_happened_unheard_is_told_apart(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void a_wait_outlives_its_connections(void **state)
+LATCHING_TEST(a_wait_outlives_its_connections)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 2);
@@ -407,9 +406,9 @@ static void a_wait_outlives_its_connections(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void what_opened_while_nobody_could_hear_is_found(void **state)
+LATCHING_TEST(what_opened_while_nobody_could_hear_is_found)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *w;
 
     latching_arm(s.near, 1);
@@ -427,9 +426,9 @@ static void what_opened_while_nobody_could_hear_is_found(void **state)
  * The message lies in the network. A wait that begins meanwhile, on the same
  * client, after a reset, is not ended by it.
  */
-static void a_message_that_comes_late_ends_no_later_wait(void **state)
+LATCHING_TEST(a_message_that_comes_late_ends_no_later_wait)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *early, *late;
 
     latching_arm(s.near, 1);
@@ -450,9 +449,9 @@ static void a_message_that_comes_late_ends_no_later_wait(void **state)
 }
 
 /* The same where it is the answer of a look that is late. */
-static void a_look_that_is_answered_late_ends_no_later_wait(void **state)
+LATCHING_TEST(a_look_that_is_answered_late_ends_no_later_wait)
 {
-    sides s = sides_of(*state);
+    sides s = sides_of(f);
     waiter *early, *late;
     uint64_t seen;
 
@@ -477,32 +476,5 @@ static void a_look_that_is_answered_late_ends_no_later_wait(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(an_arming_whose_reply_is_lost_is_one),
-        LATCHING_TEST(a_count_whose_reply_is_lost_is_one),
-        LATCHING_TEST(the_last_count_whose_reply_is_lost_opens_once),
-        LATCHING_TEST(an_arrival_whose_reply_is_lost_is_one),
-        LATCHING_TEST(a_leave_whose_reply_is_lost_is_one),
-        LATCHING_TEST(a_reset_whose_reply_is_lost_is_one),
-        LATCHING_TEST(a_delete_whose_reply_is_lost_is_one),
-        LATCHING_TEST(a_question_whose_reply_is_lost_is_asked_again),
-        LATCHING_TEST(a_wait_whose_reply_is_lost_goes_on),
-        LATCHING_TEST(a_wait_hears_whichever_connection_comes_first),
-        LATCHING_TEST(a_count_in_doubt_counts_once),
-        LATCHING_TEST(a_delete_in_doubt_is_not_done_later),
-        LATCHING_TEST(a_count_that_could_not_be_delivered_counts_later),
-        LATCHING_TEST(a_count_that_runs_late_counts_once),
-        LATCHING_TEST(an_operation_that_was_not_sent_is_not_done_later),
-        LATCHING_TEST(a_shutdown_does_not_wait_for_what_is_in_doubt),
-        LATCHING_TEST(a_message_that_is_lost_costs_a_look),
-        LATCHING_TEST(a_delete_whose_message_is_lost_is_found_by_a_look),
-        LATCHING_TEST(what_happened_unheard_is_told_apart),
-        LATCHING_TEST(a_wait_outlives_its_connections),
-        LATCHING_TEST(what_opened_while_nobody_could_hear_is_found),
-        LATCHING_TEST(a_message_that_comes_late_ends_no_later_wait),
-        LATCHING_TEST(a_look_that_is_answered_late_ends_no_later_wait),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

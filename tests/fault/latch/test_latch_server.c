@@ -41,9 +41,8 @@ static void ends_soon(waiter *w, lk_status status)
 
 /* ---- a server that forgets ----------------------------------------------- */
 
-static void a_restart_without_data_is_the_end_of_a_latch(void **state)
+LATCHING_TEST(a_restart_without_data_is_the_end_of_a_latch)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
     uint64_t count;
@@ -55,11 +54,10 @@ static void a_restart_without_data_is_the_end_of_a_latch(void **state)
     assert_status(lk_latch_count(latch, &count), LK_EUNSET);
 }
 
-static void a_restart_with_data_loses_nothing(void **state)
+LATCHING_TEST(a_restart_with_data_loses_nothing)
 {
     static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
                                        "always", NULL};
-    latching *f = *state;
     lk_latch *latch, *other;
     waiter *w;
 
@@ -78,9 +76,8 @@ static void a_restart_with_data_loses_nothing(void **state)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
-static void who_waits_for_the_arming_outlives_a_restart(void **state)
+LATCHING_TEST(who_waits_for_the_arming_outlives_a_restart)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w = waits(f, latch, 0);
 
@@ -92,9 +89,8 @@ static void who_waits_for_the_arming_outlives_a_restart(void **state)
 }
 
 /* Another latch of the name is armed before the waiter can look. */
-static void what_is_armed_after_a_restart_is_another_latch(void **state)
+LATCHING_TEST(what_is_armed_after_a_restart_is_another_latch)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
     waiter *w;
@@ -109,9 +105,8 @@ static void what_is_armed_after_a_restart_is_another_latch(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void scripts_that_were_forgotten_are_sent_again(void **state)
+LATCHING_TEST(scripts_that_were_forgotten_are_sent_again)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
 
@@ -127,9 +122,8 @@ static void scripts_that_were_forgotten_are_sent_again(void **state)
     assert_true(latching_stats(latching_client(f, 0)).scripts_lost >= 1);
 }
 
-static void a_pause_of_the_server_loses_nothing(void **state)
+LATCHING_TEST(a_pause_of_the_server_loses_nothing)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
     waiter *w;
@@ -146,9 +140,8 @@ static void a_pause_of_the_server_loses_nothing(void **state)
 
 /* ---- keys that others delete or replace ---------------------------------- */
 
-static void a_record_that_is_deleted_leaves_redissons_latch(void **state)
+LATCHING_TEST(a_record_that_is_deleted_leaves_redissons_latch)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
     waiter *w;
@@ -163,9 +156,8 @@ static void a_record_that_is_deleted_leaves_redissons_latch(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void a_latch_that_is_deleted_by_hand_is_gone(void **state)
+LATCHING_TEST(a_latch_that_is_deleted_by_hand_is_gone)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
 
@@ -175,9 +167,8 @@ static void a_latch_that_is_deleted_by_hand_is_gone(void **state)
     ends_soon(w, LK_EGONE);
 }
 
-static void lists_that_are_deleted_are_written_again(void **state)
+LATCHING_TEST(lists_that_are_deleted_are_written_again)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
 
@@ -189,9 +180,8 @@ static void lists_that_are_deleted_are_written_again(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void a_name_that_becomes_something_else_ends_its_waits(void **state)
+LATCHING_TEST(a_name_that_becomes_something_else_ends_its_waits)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
 
@@ -204,9 +194,8 @@ static void a_name_that_becomes_something_else_ends_its_waits(void **state)
 
 /* ---- a full server ------------------------------------------------------- */
 
-static void a_full_server_refuses_new_latches_and_nothing_else(void **state)
+LATCHING_TEST(a_full_server_refuses_new_latches_and_nothing_else)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
     bool open;
@@ -245,9 +234,8 @@ static lk_latch *latch_with(latching *f, const char *rights)
     return latching_latch_for(f, latching_open(f, &options), 0);
 }
 
-static void who_may_not_publish_opens_it_for_those_who_look(void **state)
+LATCHING_TEST(who_may_not_publish_opens_it_for_those_who_look)
 {
-    latching *f = *state;
     lk_latch *latch = latch_with(f, "-publish");
     waiter *w;
 
@@ -261,9 +249,8 @@ static void who_may_not_publish_opens_it_for_those_who_look(void **state)
     ends_soon(w, LK_EGONE);
 }
 
-static void who_may_not_hear_redisson_waits_all_the_same(void **state)
+LATCHING_TEST(who_may_not_hear_redisson_waits_all_the_same)
 {
-    latching *f = *state;
     lk_latch *latch =
         latch_with(f, "resetchannels &latchkey:in:* &latchkey:*:n");
     lk_latch *other = latching_latch(f);
@@ -280,9 +267,8 @@ static void who_may_not_hear_redisson_waits_all_the_same(void **state)
                     wait_allowed_ms(wait_scaled_ms(LOOK_MS / 2)));
 }
 
-static void who_may_not_hear_anything_looks(void **state)
+LATCHING_TEST(who_may_not_hear_anything_looks)
 {
-    latching *f = *state;
     lk_latch *latch = latch_with(f, "resetchannels &latchkey:in:*");
     lk_latch *other = latching_latch(f);
     waiter *w;
@@ -293,9 +279,8 @@ static void who_may_not_hear_anything_looks(void **state)
     ends_soon(w, LK_OK);
 }
 
-static void who_may_not_run_scripts_is_told_so(void **state)
+LATCHING_TEST(who_may_not_run_scripts_is_told_so)
 {
-    latching *f = *state;
     lk_latch *latch = latch_with(f, "-eval -evalsha");
 
     assert_status(lk_latch_try_set_count(latch, 1), LK_EDENIED);
@@ -303,9 +288,8 @@ static void who_may_not_run_scripts_is_told_so(void **state)
 }
 
 /* The rights that the page names are enough. */
-static void the_rights_of_the_page_are_enough(void **state)
+LATCHING_TEST(the_rights_of_the_page_are_enough)
 {
-    latching *f = *state;
     lk_latch *latch = latch_with(
         f, "resetkeys ~n ~latchkey:{n}:* ~latchkey:client:* resetchannels "
            "&latchkey:in:* &latchkey:{n}:n "
@@ -371,9 +355,8 @@ static void process_ended(workers *w, unsigned index, lk_status status)
 }
 
 /* A process that was killed waits no more, and nobody notices. */
-static void a_killed_waiter_costs_nothing(void **state)
+LATCHING_TEST(a_killed_waiter_costs_nothing)
 {
-    latching *f = *state;
     workers *w = workers_start(4, waiting_process, f->server);
     lk_latch *latch;
 
@@ -390,9 +373,8 @@ static void a_killed_waiter_costs_nothing(void **state)
 }
 
 /* It stood still while the latch opened and was armed again. */
-static void a_stopped_waiter_learns_what_it_missed(void **state)
+LATCHING_TEST(a_stopped_waiter_learns_what_it_missed)
 {
-    latching *f = *state;
     workers *w = workers_start(2, waiting_process, f->server);
     lk_latch *latch;
 
@@ -437,10 +419,9 @@ static bool has_counted(void *data)
     return workers_count(data, 0) > 500;
 }
 
-static void a_killed_counter_leaves_the_count_right(void **state)
+LATCHING_TEST(a_killed_counter_leaves_the_count_right)
 {
     enum { COUNT = 1000000 };
-    latching *f = *state;
     workers *w;
     lk_latch *latch;
     uint64_t counted, gone;
@@ -463,28 +444,5 @@ static void a_killed_counter_leaves_the_count_right(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(a_restart_without_data_is_the_end_of_a_latch),
-        LATCHING_TEST(a_restart_with_data_loses_nothing),
-        LATCHING_TEST(who_waits_for_the_arming_outlives_a_restart),
-        LATCHING_TEST(what_is_armed_after_a_restart_is_another_latch),
-        LATCHING_TEST(scripts_that_were_forgotten_are_sent_again),
-        LATCHING_TEST(a_pause_of_the_server_loses_nothing),
-        LATCHING_TEST(a_record_that_is_deleted_leaves_redissons_latch),
-        LATCHING_TEST(a_latch_that_is_deleted_by_hand_is_gone),
-        LATCHING_TEST(lists_that_are_deleted_are_written_again),
-        LATCHING_TEST(a_name_that_becomes_something_else_ends_its_waits),
-        LATCHING_TEST(a_full_server_refuses_new_latches_and_nothing_else),
-        LATCHING_TEST(who_may_not_publish_opens_it_for_those_who_look),
-        LATCHING_TEST(who_may_not_hear_redisson_waits_all_the_same),
-        LATCHING_TEST(who_may_not_hear_anything_looks),
-        LATCHING_TEST(who_may_not_run_scripts_is_told_so),
-        LATCHING_TEST(the_rights_of_the_page_are_enough),
-        LATCHING_TEST(a_killed_waiter_costs_nothing),
-        LATCHING_TEST(a_stopped_waiter_learns_what_it_missed),
-        LATCHING_TEST(a_killed_counter_leaves_the_count_right),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

@@ -58,9 +58,9 @@ static void scene_close(scene *sc)
 
 /* ---- while waiting ------------------------------------------------------------ */
 
-static void a_lost_grant_is_found_by_the_next_look(void **state)
+SEM_TEST(a_lost_grant_is_found_by_the_next_look)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     lk_hold *hold = sem_hold(sc.near, 3);
     taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
     uint64_t begin = wait_now_ms();
@@ -75,9 +75,9 @@ static void a_lost_grant_is_found_by_the_next_look(void **state)
     scene_close(&sc);
 }
 
-static void a_waiter_outlives_its_connections(void **state)
+SEM_TEST(a_waiter_outlives_its_connections)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     lk_hold *hold = sem_hold(sc.near, 3);
     taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
 
@@ -90,9 +90,9 @@ static void a_waiter_outlives_its_connections(void **state)
 }
 
 /* A waiter that was passed by for want of an inbox comes back to its place. */
-static void a_large_request_that_was_away_keeps_its_place(void **state)
+SEM_TEST(a_large_request_that_was_away_keeps_its_place)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     lk_hold *first = sem_hold(sc.near, 1);
     lk_hold *second = sem_hold(sc.near, 2);
     taker *large = sem_queue_up(sc.f, sc.far, 3, 1);
@@ -118,9 +118,9 @@ static void a_large_request_that_was_away_keeps_its_place(void **state)
 
 /* ---- replies that are lost after the request ran ---------------------------------- */
 
-static void an_acquire_whose_reply_is_lost_is_one_hold(void **state)
+SEM_TEST(an_acquire_whose_reply_is_lost_is_one_hold)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     taker *t;
 
     proxy_drop_replies(sc.proxy, COMMAND, true);
@@ -132,11 +132,11 @@ static void an_acquire_whose_reply_is_lost_is_one_hold(void **state)
     scene_close(&sc);
 }
 
-static void a_try_whose_reply_is_lost_is_given_back(void **state)
+SEM_TEST(a_try_whose_reply_is_lost_is_given_back)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 400};
-    scene sc = scene_open(*state, &options);
+    scene sc = scene_open(f, &options);
     lk_hold *none = NULL;
     lk_status status;
 
@@ -148,9 +148,9 @@ static void a_try_whose_reply_is_lost_is_given_back(void **state)
     scene_close(&sc);
 }
 
-static void a_release_whose_reply_is_lost_is_made_once(void **state)
+SEM_TEST(a_release_whose_reply_is_lost_is_made_once)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     lk_hold *hold = sem_hold(sc.far, 2);
 
     locking_wait_calm(sc.far_client);
@@ -159,9 +159,9 @@ static void a_release_whose_reply_is_lost_is_made_once(void **state)
     scene_close(&sc);
 }
 
-static void a_resize_whose_reply_is_lost_is_in_doubt(void **state)
+SEM_TEST(a_resize_whose_reply_is_lost_is_in_doubt)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
 
     proxy_drop_replies(sc.proxy, COMMAND, true);
     assert_status(lk_semaphore_resize(sc.far, 5), LK_EINDOUBT);
@@ -170,9 +170,9 @@ static void a_resize_whose_reply_is_lost_is_in_doubt(void **state)
     scene_close(&sc);
 }
 
-static void a_force_whose_reply_is_lost_is_in_doubt(void **state)
+SEM_TEST(a_force_whose_reply_is_lost_is_in_doubt)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     lk_hold *hold = sem_hold(sc.near, 2);
 
     proxy_drop_replies(sc.proxy, COMMAND, true);
@@ -183,9 +183,9 @@ static void a_force_whose_reply_is_lost_is_in_doubt(void **state)
 }
 
 /* A question is asked again: it changes nothing. */
-static void a_count_whose_reply_is_lost_is_answered(void **state)
+SEM_TEST(a_count_whose_reply_is_lost_is_answered)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     uint64_t permits = 0;
     int64_t free = 0;
 
@@ -196,11 +196,11 @@ static void a_count_whose_reply_is_lost_is_answered(void **state)
     scene_close(&sc);
 }
 
-static void a_renewal_that_is_not_answered_is_tried_again(void **state)
+SEM_TEST(a_renewal_that_is_not_answered_is_tried_again)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
-    scene sc = scene_open(*state, &options);
+    scene sc = scene_open(f, &options);
     lk_hold *hold = sem_hold(sc.far, 3);
 
     for (int i = 0; i < 3; i++) {
@@ -216,9 +216,9 @@ static void a_renewal_that_is_not_answered_is_tried_again(void **state)
 
 /* ---- the server --------------------------------------------------------------------- */
 
-static void scripts_that_are_forgotten_are_sent_again(void **state)
+SEM_TEST(scripts_that_are_forgotten_are_sent_again)
 {
-    scene sc = scene_open(*state, NULL);
+    scene sc = scene_open(f, NULL);
     lk_hold *hold = sem_hold(sc.near, 3);
     taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
 
@@ -230,9 +230,8 @@ static void scripts_that_are_forgotten_are_sent_again(void **state)
 }
 
 /* The holder is told, the waiter begins anew, and N is set again. */
-static void a_restart_without_data_is_lived_through(void **state)
+SEM_TEST(a_restart_without_data_is_lived_through)
 {
-    semaphores *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
     lk_client *client = locking_open_calm(f->base, &options);
@@ -249,11 +248,10 @@ static void a_restart_without_data_is_lived_through(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_restart_with_its_data_loses_nothing(void **state)
+SEM_TEST(a_restart_with_its_data_loses_nothing)
 {
     static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
                                        "always", NULL};
-    semaphores *f = *state;
     server *kept = server_start(args);
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 3};
@@ -281,9 +279,8 @@ static void a_restart_with_its_data_loses_nothing(void **state)
     server_stop(kept);
 }
 
-static void a_full_server_keeps_what_it_has(void **state)
+SEM_TEST(a_full_server_keeps_what_it_has)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *hold = sem_hold(semaphore, 3);
     taker *t = sem_queue_up(f, semaphore, 2, 1);
@@ -305,9 +302,8 @@ static void a_full_server_keeps_what_it_has(void **state)
 
 /* ---- keys that others touch ------------------------------------------------------------ */
 
-static void without_the_record_a_hold_is_lost_and_ends_by_itself(void **state)
+SEM_TEST(without_the_record_a_hold_is_lost_and_ends_by_itself)
 {
-    semaphores *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
     lk_semaphore *semaphore =
@@ -323,9 +319,8 @@ static void without_the_record_a_hold_is_lost_and_ends_by_itself(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_queue_that_is_deleted_is_made_again(void **state)
+SEM_TEST(a_queue_that_is_deleted_is_made_again)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *hold = sem_hold(semaphore, 3);
     taker *t = sem_queue_up(f, semaphore, 2, 1);
@@ -337,9 +332,8 @@ static void a_queue_that_is_deleted_is_made_again(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_counter_that_becomes_a_lock_ends_a_wait(void **state)
+SEM_TEST(a_counter_that_becomes_a_lock_ends_a_wait)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *t = sem_queue_up(f, semaphore, 1, 1);
@@ -362,11 +356,10 @@ static lk_semaphore *sem_without(semaphores *f, const char *right)
     return sem_of(f, locking_open(f->base, &options), 3);
 }
 
-static void a_right_that_is_missing_is_told(void **state)
+SEM_TEST(a_right_that_is_missing_is_told)
 {
     static const char *const rights[] = {"-zadd", "-incrby", "-mget",   "-set",
                                          "-hget", "-hset",   "-pexpire"};
-    semaphores *f = *state;
 
     assert_status(lk_hold_release(sem_hold(sem_new(f, 3), 1)), LK_OK);
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
@@ -383,12 +376,11 @@ static void a_right_that_is_missing_is_told(void **state)
 }
 
 /* Those of docs/semaphore.md. */
-static void the_rights_of_the_manual_are_enough(void **state)
+SEM_TEST(the_rights_of_the_manual_are_enough)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
                                        .password = "word",
                                        .watchdog_ms = wait_lease_ms()};
-    semaphores *f = *state;
     lk_client *client;
     lk_semaphore *semaphore;
     lk_info *info = NULL;
@@ -430,11 +422,9 @@ static void the_rights_of_the_manual_are_enough(void **state)
 }
 
 /* Slower, but nobody is forgotten: each looks for itself. */
-static void
-without_the_right_to_publish_waiters_look_for_themselves(void **state)
+SEM_TEST(without_the_right_to_publish_waiters_look_for_themselves)
 {
     static const char *const rights[] = {"-publish", "-pubsub"};
-    semaphores *f = *state;
 
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
         lk_semaphore *semaphore = sem_without(f, rights[i]);
@@ -456,30 +446,5 @@ without_the_right_to_publish_waiters_look_for_themselves(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(a_lost_grant_is_found_by_the_next_look),
-        SEM_TEST(a_waiter_outlives_its_connections),
-        SEM_TEST(a_large_request_that_was_away_keeps_its_place),
-        SEM_TEST(an_acquire_whose_reply_is_lost_is_one_hold),
-        SEM_TEST(a_try_whose_reply_is_lost_is_given_back),
-        SEM_TEST(a_release_whose_reply_is_lost_is_made_once),
-        SEM_TEST(a_resize_whose_reply_is_lost_is_in_doubt),
-        SEM_TEST(a_force_whose_reply_is_lost_is_in_doubt),
-        SEM_TEST(a_count_whose_reply_is_lost_is_answered),
-        SEM_TEST(a_renewal_that_is_not_answered_is_tried_again),
-        SEM_TEST(scripts_that_are_forgotten_are_sent_again),
-        SEM_TEST(a_restart_without_data_is_lived_through),
-        SEM_TEST(a_restart_with_its_data_loses_nothing),
-        SEM_TEST(a_full_server_keeps_what_it_has),
-        SEM_TEST(without_the_record_a_hold_is_lost_and_ends_by_itself),
-        SEM_TEST(a_queue_that_is_deleted_is_made_again),
-        SEM_TEST(a_counter_that_becomes_a_lock_ends_a_wait),
-        SEM_TEST(a_right_that_is_missing_is_told),
-        SEM_TEST(the_rights_of_the_manual_are_enough),
-        SEM_TEST(without_the_right_to_publish_waiters_look_for_themselves),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_faults", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

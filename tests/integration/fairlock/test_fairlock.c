@@ -15,10 +15,9 @@ enum { AT_ONCE_MS = 250, LOOK_MS = 1000 };
 
 /* ---- order ---- */
 
-static void threads_get_it_in_the_order_in_which_they_came(void **state)
+FAIR_TEST(threads_get_it_in_the_order_in_which_they_came)
 {
     enum { THREADS = 16 };
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_new_client(f);
     taker *takers[THREADS];
@@ -36,11 +35,10 @@ static void threads_get_it_in_the_order_in_which_they_came(void **state)
 }
 
 /* A client has no turn of its own: each thread has one. */
-static void threads_of_several_clients_stand_in_one_line(void **state)
+FAIR_TEST(threads_of_several_clients_stand_in_one_line)
 {
     static const int order[] = {0, 1, 0, 0, 2, 1, 2, 0, 1};
     enum { WAITS = sizeof(order) / sizeof(order[0]) };
-    fairlocking *f = *state;
     lk_fairlock *locks[3];
     taker *takers[WAITS];
     uint64_t fence;
@@ -63,10 +61,9 @@ static void threads_of_several_clients_stand_in_one_line(void **state)
 }
 
 /* Its inbox does not stand yet; they wait for that, not for a look. */
-static void the_first_waits_of_a_client_queue_at_once_and_in_order(void **state)
+FAIR_TEST(the_first_waits_of_a_client_queue_at_once_and_in_order)
 {
     enum { WAITS = 5 };
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
@@ -87,9 +84,8 @@ static void the_first_waits_of_a_client_queue_at_once_and_in_order(void **state)
 }
 
 /* Nobody released it, so nobody was told: the name is free for a moment. */
-static void a_newcomer_does_not_take_a_free_lock_from_who_waits(void **state)
+FAIR_TEST(a_newcomer_does_not_take_a_free_lock_from_who_waits)
 {
-    fairlocking *f = *state;
     lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *newcomer = fair_lock_of_calm_client(f);
     taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
@@ -108,9 +104,8 @@ static void a_newcomer_does_not_take_a_free_lock_from_who_waits(void **state)
     assert_status(lk_hold_release(deleted), LK_ELOST);
 }
 
-static void a_lock_that_others_deleted_is_had_within_a_second(void **state)
+FAIR_TEST(a_lock_that_others_deleted_is_had_within_a_second)
 {
-    fairlocking *f = *state;
     lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *newcomer = fair_lock_of_calm_client(f);
     taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
@@ -128,9 +123,8 @@ static void a_lock_that_others_deleted_is_had_within_a_second(void **state)
 }
 
 /* What one process does again and again leaves room for all others. */
-static void who_comes_again_stands_behind_who_waits(void **state)
+FAIR_TEST(who_comes_again_stands_behind_who_waits)
 {
-    fairlocking *f = *state;
     lk_fairlock *eager = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(eager);
     taker *other = fair_queue_up(f, fair_lock_of_new_client(f), 1);
@@ -148,12 +142,11 @@ static void who_comes_again_stands_behind_who_waits(void **state)
 /* ---- leases ---- */
 
 /* Nobody gives it back: the next has it when the lease ends. */
-static void leases_that_end_are_followed_in_order(void **state)
+FAIR_TEST(leases_that_end_are_followed_in_order)
 {
     enum { THREADS = 6, LEASE_MS = 300 };
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     uint64_t begin = wait_now_ms();
     taker *takers[THREADS];
@@ -172,9 +165,8 @@ static void leases_that_end_are_followed_in_order(void **state)
                     THREADS * LEASE_MS + wait_scaled_ms(600));
 }
 
-static void a_hold_outlives_its_first_lease_by_the_watchdog(void **state)
+FAIR_TEST(a_hold_outlives_its_first_lease_by_the_watchdog)
 {
-    fairlocking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_scaled_ms(1000)};
     lk_fairlock *lock = fair_lock(f, locking_open(f->base, &options));
@@ -190,9 +182,8 @@ static void a_hold_outlives_its_first_lease_by_the_watchdog(void **state)
     fair_assert_clean(f);
 }
 
-static void the_handles_lease_is_for_acquires_that_name_none(void **state)
+FAIR_TEST(the_handles_lease_is_for_acquires_that_name_none)
 {
-    fairlocking *f = *state;
     const lk_fairlock_options options = {LK_FAIRLOCK_OPTIONS_INIT,
                                          .lease_ms = 7000};
     lk_client *client = locking_open(f->base, NULL);
@@ -211,9 +202,8 @@ static void the_handles_lease_is_for_acquires_that_name_none(void **state)
 
 /* ---- re-entry ---- */
 
-static void an_owner_enters_again_without_asking_anybody(void **state)
+FAIR_TEST(an_owner_enters_again_without_asking_anybody)
 {
-    fairlocking *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
     lk_hold *outer = fair_hold(lock);
@@ -233,9 +223,8 @@ static void an_owner_enters_again_without_asking_anybody(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void another_thread_does_not_enter(void **state)
+FAIR_TEST(another_thread_does_not_enter)
 {
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(lock);
 
@@ -246,9 +235,8 @@ static void another_thread_does_not_enter(void **state)
 
 /* ---- beside the lock of the same name ---- */
 
-static void a_lock_of_the_same_name_is_the_same_lock(void **state)
+FAIR_TEST(a_lock_of_the_same_name_is_the_same_lock)
 {
-    fairlocking *f = *state;
     lk_fairlock *fair = fair_lock_of_new_client(f);
     lk_lock *lock = locking_lock(f->base, locking_open(f->base, NULL), "n");
     lk_hold *hold = fair_hold(fair);
@@ -269,9 +257,8 @@ static void a_lock_of_the_same_name_is_the_same_lock(void **state)
 }
 
 /* They are two handles: re-entry is of one kind. */
-static void a_hold_of_one_kind_is_not_entered_by_the_other(void **state)
+FAIR_TEST(a_hold_of_one_kind_is_not_entered_by_the_other)
 {
-    fairlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_hold *hold = fair_hold(fair_lock(f, client));
     lk_lock *lock = locking_lock(f->base, client, "n");
@@ -283,9 +270,8 @@ static void a_hold_of_one_kind_is_not_entered_by_the_other(void **state)
 
 /* ---- names ---- */
 
-static void the_queue_of_a_tagged_name_lies_in_its_slot(void **state)
+FAIR_TEST(the_queue_of_a_tagged_name_lies_in_its_slot)
 {
-    fairlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_fairlock *lock = fair_lock_named(f, client, "a{tag}b");
     lk_hold *hold = fair_hold(lock);
@@ -298,12 +284,11 @@ static void the_queue_of_a_tagged_name_lies_in_its_slot(void **state)
 
 /* ---- operators ---- */
 
-static void who_holds_and_who_waits_is_told_in_order(void **state)
+FAIR_TEST(who_holds_and_who_waits_is_told_in_order)
 {
     enum { WAITS = 4 };
     const lk_acquire_options why = {LK_ACQUIRE_OPTIONS_INIT,
                                     .reason = "to hold it"};
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_hold *hold = NULL;
     lk_info *info = NULL;
@@ -334,9 +319,8 @@ static void who_holds_and_who_waits_is_told_in_order(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_forced_release_hands_over_to_the_next(void **state)
+FAIR_TEST(a_forced_release_hands_over_to_the_next)
 {
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(lock);
     taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
@@ -359,9 +343,8 @@ static lk_status refuse(lk_hold *hold, void *data)
     return LK_ERANGE;
 }
 
-static void a_function_runs_under_it(void **state)
+FAIR_TEST(a_function_runs_under_it)
 {
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_fairlock *other = fair_lock_of_new_client(f);
     uint64_t fence = 0;
@@ -376,9 +359,8 @@ static void a_function_runs_under_it(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_hold_that_was_exported_is_taken_over(void **state)
+FAIR_TEST(a_hold_that_was_exported_is_taken_over)
 {
-    fairlocking *f = *state;
     lk_fairlock *giver = fair_lock_of_new_client(f);
     lk_fairlock *taking = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(giver);
@@ -398,27 +380,5 @@ static void a_hold_that_was_exported_is_taken_over(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FAIR_TEST(threads_get_it_in_the_order_in_which_they_came),
-        FAIR_TEST(threads_of_several_clients_stand_in_one_line),
-        FAIR_TEST(the_first_waits_of_a_client_queue_at_once_and_in_order),
-        FAIR_TEST(a_newcomer_does_not_take_a_free_lock_from_who_waits),
-        FAIR_TEST(a_lock_that_others_deleted_is_had_within_a_second),
-        FAIR_TEST(who_comes_again_stands_behind_who_waits),
-        FAIR_TEST(leases_that_end_are_followed_in_order),
-        FAIR_TEST(a_hold_outlives_its_first_lease_by_the_watchdog),
-        FAIR_TEST(the_handles_lease_is_for_acquires_that_name_none),
-        FAIR_TEST(an_owner_enters_again_without_asking_anybody),
-        FAIR_TEST(another_thread_does_not_enter),
-        FAIR_TEST(a_lock_of_the_same_name_is_the_same_lock),
-        FAIR_TEST(a_hold_of_one_kind_is_not_entered_by_the_other),
-        FAIR_TEST(the_queue_of_a_tagged_name_lies_in_its_slot),
-        FAIR_TEST(who_holds_and_who_waits_is_told_in_order),
-        FAIR_TEST(a_forced_release_hands_over_to_the_next),
-        FAIR_TEST(a_function_runs_under_it),
-        FAIR_TEST(a_hold_that_was_exported_is_taken_over),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

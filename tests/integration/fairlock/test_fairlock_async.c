@@ -69,9 +69,8 @@ static void crowd_queue(fairlocking *f, crowd *c, lk_fairlock *locks[CLIENTS])
     }
 }
 
-static void hundreds_of_waits_are_granted_in_order(void **state)
+FAIR_TEST(hundreds_of_waits_are_granted_in_order)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *locks[CLIENTS];
     crowd *c = calloc(1, sizeof(*c));
@@ -91,10 +90,9 @@ static void hundreds_of_waits_are_granted_in_order(void **state)
     free(c);
 }
 
-static void hundreds_of_waits_end_with_one_token(void **state)
+FAIR_TEST(hundreds_of_waits_end_with_one_token)
 {
     enum { WAITS = 400 };
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_new_client(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -129,10 +127,8 @@ static lk_client *open_mode(fairlocking *f, uint64_t mode)
     return locking_open(f->base, &options);
 }
 
-static void a_callback_brings_the_hold(void **state)
+FAIR_TEST(a_callback_brings_the_hold)
 {
-    fairlocking *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_fairlock *lock = fair_lock(f, client);
@@ -155,9 +151,8 @@ static void a_callback_brings_the_hold(void **state)
     fair_assert_clean(f);
 }
 
-static void a_wait_ends_by_its_time(void **state)
+FAIR_TEST(a_wait_ends_by_its_time)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
 
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
@@ -178,9 +173,8 @@ static void a_wait_ends_by_its_time(void **state)
 
 /* ---- owners ---- */
 
-static void an_owner_that_is_named_enters_again(void **state)
+FAIR_TEST(an_owner_that_is_named_enters_again)
 {
-    fairlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -207,9 +201,8 @@ static void an_owner_that_is_named_enters_again(void **state)
 }
 
 /* Each wait has a ticket, whoever it is for. */
-static void two_waits_of_one_owner_have_it_one_after_the_other(void **state)
+FAIR_TEST(two_waits_of_one_owner_have_it_one_after_the_other)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
@@ -235,10 +228,8 @@ static void two_waits_of_one_owner_have_it_one_after_the_other(void **state)
 
 /* ---- the twins ---- */
 
-static void the_twins_answer_as_the_calls_do(void **state)
+FAIR_TEST(the_twins_answer_as_the_calls_do)
 {
-    fairlocking *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_fairlock *lock = fair_lock(f, client);
@@ -283,9 +274,8 @@ static void block(call *c)
     b->force = lk_fairlock_force_release(b->lock);
 }
 
-static void a_callback_may_not_block(void **state)
+FAIR_TEST(a_callback_may_not_block)
 {
-    fairlocking *f = *state;
     blocking b = {.lock = fair_lock_of_new_client(f)};
     call c = {.act = block, .data = &b};
 
@@ -300,17 +290,5 @@ static void a_callback_may_not_block(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FAIR_TEST(hundreds_of_waits_are_granted_in_order),
-        FAIR_TEST(hundreds_of_waits_end_with_one_token),
-        FAIR_TEST(a_callback_brings_the_hold),
-        FAIR_TEST(a_wait_ends_by_its_time),
-        FAIR_TEST(an_owner_that_is_named_enters_again),
-        FAIR_TEST(two_waits_of_one_owner_have_it_one_after_the_other),
-        FAIR_TEST(the_twins_answer_as_the_calls_do),
-        FAIR_TEST(a_callback_may_not_block),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

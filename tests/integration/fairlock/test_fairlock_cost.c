@@ -34,9 +34,8 @@ static void acquire_many(lk_fairlock *lock, call *calls, int count)
                       LK_OK);
 }
 
-static void a_free_lock_costs_two_requests(void **state)
+FAIR_TEST(a_free_lock_costs_two_requests)
 {
-    fairlocking *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_fairlock *lock = fair_lock(f, client);
     uint64_t before = commands_of(client);
@@ -52,10 +51,9 @@ static void release_it(call *c)
 }
 
 /* Each has it from the server: one request to queue, one to release. */
-static void a_hand_over_costs_two_requests_also_within_a_client(void **state)
+FAIR_TEST(a_hand_over_costs_two_requests_also_within_a_client)
 {
     enum { WAITS = 200 };
-    fairlocking *f = *state;
     const uint64_t requests = 2 * (uint64_t)WAITS;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open_calm(f->base, NULL);
@@ -84,10 +82,9 @@ static void a_hand_over_costs_two_requests_also_within_a_client(void **state)
 }
 
 /* 128 waits a request, and each request about once in a second. */
-static void waits_of_a_client_share_their_looks(void **state)
+FAIR_TEST(waits_of_a_client_share_their_looks)
 {
     enum { WAITS = 300, BATCHES = 3, SECONDS = 3 };
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open_calm(f->base, NULL);
     call *calls = calls_new(WAITS);
@@ -114,9 +111,8 @@ static void waits_of_a_client_share_their_looks(void **state)
 
 /* Each look proves anew from when on a grant can have been made: one that
    comes after a long wait is believed without a question. */
-static void a_grant_after_a_long_wait_is_believed_at_once(void **state)
+FAIR_TEST(a_grant_after_a_long_wait_is_believed_at_once)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open_calm(f->base, NULL);
     taker *t = fair_queue_up(f, fair_lock(f, client), 1);
@@ -132,13 +128,5 @@ static void a_grant_after_a_long_wait_is_believed_at_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FAIR_TEST(a_free_lock_costs_two_requests),
-        FAIR_TEST(a_hand_over_costs_two_requests_also_within_a_client),
-        FAIR_TEST(waits_of_a_client_share_their_looks),
-        FAIR_TEST(a_grant_after_a_long_wait_is_believed_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

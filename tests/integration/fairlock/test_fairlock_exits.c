@@ -25,9 +25,8 @@ static lk_acquire_options with_token(lk_client *client)
 
 /* ---- time ---- */
 
-static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
+FAIR_TEST(a_wait_ends_when_its_time_is_over_and_not_before)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     taker *t = fair_take(f, fair_lock_of_calm_client(f), 1000, NULL);
 
@@ -38,9 +37,8 @@ static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
     fair_assert_clean(f);
 }
 
-static void a_try_that_is_refused_leaves_nothing_behind(void **state)
+FAIR_TEST(a_try_that_is_refused_leaves_nothing_behind)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_hold *none = NULL;
@@ -56,10 +54,9 @@ static void a_try_that_is_refused_leaves_nothing_behind(void **state)
 }
 
 /* A waiter that gives up again and again does not lengthen the line. */
-static void waits_that_end_by_their_time_leave_no_trace(void **state)
+FAIR_TEST(waits_that_end_by_their_time_leave_no_trace)
 {
     enum { ROUNDS = 20, THREADS = 3 };
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_fairlock *holder = fair_lock_of_new_client(f);
     lk_hold *hold = fair_hold(holder);
@@ -83,10 +80,9 @@ static void waits_that_end_by_their_time_leave_no_trace(void **state)
     assert_int_equal(server_integer(f->base->server, SERVER_PARKED("n")), 0);
 }
 
-static void who_gives_up_costs_nobody_else_the_place(void **state)
+FAIR_TEST(who_gives_up_costs_nobody_else_the_place)
 {
     enum { WAITS = 6 };
-    fairlocking *f = *state;
     lk_fairlock *locks[2] = {fair_lock_of_calm_client(f),
                              fair_lock_of_calm_client(f)};
     lk_hold *hold = fair_hold(locks[0]);
@@ -111,10 +107,9 @@ static void who_gives_up_costs_nobody_else_the_place(void **state)
 
 /* ---- cancel ---- */
 
-static void a_token_ends_its_wait_and_no_other(void **state)
+FAIR_TEST(a_token_ends_its_wait_and_no_other)
 {
     enum { WAITS = 5, MIDDLE = 2 };
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_acquire_options options = with_token(f->base->clients[1]);
@@ -143,10 +138,9 @@ static void a_token_ends_its_wait_and_no_other(void **state)
 }
 
 /* Whichever comes first: nothing that was granted is left behind. */
-static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
+FAIR_TEST(a_grant_that_meets_a_cancel_goes_to_the_next)
 {
     enum { ROUNDS = 30 };
-    fairlocking *f = *state;
     lk_fairlock *holder = fair_lock_of_calm_client(f);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_fairlock *behind = fair_lock_of_calm_client(f);
@@ -175,10 +169,9 @@ static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
 }
 
 /* The first leaves a name that is free: nobody else would tell the next. */
-static void who_leaves_a_free_lock_wakes_the_next(void **state)
+FAIR_TEST(who_leaves_a_free_lock_wakes_the_next)
 {
     enum { ROUNDS = 5 };
-    fairlocking *f = *state;
     lk_fairlock *holder = fair_lock_of_calm_client(f);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_fairlock *behind = fair_lock_of_calm_client(f);
@@ -209,9 +202,8 @@ static void who_leaves_a_free_lock_wakes_the_next(void **state)
 /* ---- the end of a thread ---- */
 
 /* No call is a cancellation point: the wait goes on, and belongs to somebody. */
-static void a_thread_that_is_canceled_while_it_waits_still_waits(void **state)
+FAIR_TEST(a_thread_that_is_canceled_while_it_waits_still_waits)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     taker *t = fair_queue_up(f, lock, 1);
@@ -230,11 +222,9 @@ static void a_thread_that_is_canceled_while_it_waits_still_waits(void **state)
 
 /* ---- the end of a client ---- */
 
-static void
-a_shutdown_takes_all_waits_of_a_client_out_of_the_queue(void **state)
+FAIR_TEST(a_shutdown_takes_all_waits_of_a_client_out_of_the_queue)
 {
     enum { WAITS = 20 };
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_fairlock *ending = fair_lock_of_calm_client(f);
     lk_fairlock *staying = fair_lock_of_calm_client(f);
@@ -257,9 +247,8 @@ a_shutdown_takes_all_waits_of_a_client_out_of_the_queue(void **state)
     fair_assert_clean(f);
 }
 
-static void a_holder_that_is_shut_down_hands_over(void **state)
+FAIR_TEST(a_holder_that_is_shut_down_hands_over)
 {
-    fairlocking *f = *state;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     taker *t = fair_queue_up(f, fair_lock_of_calm_client(f), 1);
     uint64_t begin = wait_now_ms();
@@ -273,19 +262,5 @@ static void a_holder_that_is_shut_down_hands_over(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FAIR_TEST(a_wait_ends_when_its_time_is_over_and_not_before),
-        FAIR_TEST(a_try_that_is_refused_leaves_nothing_behind),
-        FAIR_TEST(waits_that_end_by_their_time_leave_no_trace),
-        FAIR_TEST(who_gives_up_costs_nobody_else_the_place),
-        FAIR_TEST(a_token_ends_its_wait_and_no_other),
-        FAIR_TEST(a_grant_that_meets_a_cancel_goes_to_the_next),
-        FAIR_TEST(who_leaves_a_free_lock_wakes_the_next),
-        FAIR_TEST(a_thread_that_is_canceled_while_it_waits_still_waits),
-        FAIR_TEST(a_shutdown_takes_all_waits_of_a_client_out_of_the_queue),
-        FAIR_TEST(a_holder_that_is_shut_down_hands_over),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -24,16 +24,18 @@ static int teardown(void **state)
     return fairlocking_teardown(state);
 }
 
+#define TEST(name)                                                             \
+    CHECK_TEST_OF(name, fairlocking *f, fairlocking_setup, teardown)
+
 static standin *java(fairlocking *f, standin_kind kind)
 {
     return standin_new(kind, server_socket(f->base->server), "n");
 }
 
-static void redissons_locks_are_excluded(void **state)
+TEST(redissons_locks_are_excluded)
 {
     static const standin_kind kinds[] = {STANDIN_LOCK, STANDIN_FENCED,
                                          STANDIN_SPIN, STANDIN_FAIR};
-    fairlocking *f = *state;
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_hold *none = NULL;
 
@@ -49,9 +51,8 @@ static void redissons_locks_are_excluded(void **state)
     }
 }
 
-static void our_first_has_what_redisson_gives_back_at_once(void **state)
+TEST(our_first_has_what_redisson_gives_back_at_once)
 {
-    fairlocking *f = *state;
     standin *theirs = java(f, STANDIN_LOCK);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     taker *first;
@@ -70,9 +71,8 @@ static void our_first_has_what_redisson_gives_back_at_once(void **state)
     assert_status(taker_release(second), LK_OK);
 }
 
-static void a_redisson_waiter_is_woken_though_ours_wait(void **state)
+TEST(a_redisson_waiter_is_woken_though_ours_wait)
 {
-    fairlocking *f = *state;
     standin *theirs = java(f, STANDIN_LOCK);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_hold *hold = fair_hold(lock);
@@ -87,9 +87,8 @@ static void a_redisson_waiter_is_woken_though_ours_wait(void **state)
 }
 
 /* Its queue is its own: whoever heads it is woken, and ours stay in order. */
-static void a_fair_redisson_waiter_is_woken_though_ours_wait(void **state)
+TEST(a_fair_redisson_waiter_is_woken_though_ours_wait)
 {
-    fairlocking *f = *state;
     standin *theirs = java(f, STANDIN_FAIR);
     lk_fairlock *lock = fair_lock_of_calm_client(f);
     lk_hold *hold = fair_hold(lock);
@@ -219,34 +218,17 @@ static void contest_is_shared(contest c)
     workers_free(w);
 }
 
-static void redissons_lock_and_our_fair_lock_share_a_name(void **state)
+TEST(redissons_lock_and_our_fair_lock_share_a_name)
 {
-    fairlocking *f = *state;
-
     contest_is_shared((contest){f->base->server, STANDIN_LOCK});
 }
 
-static void redissons_fair_lock_and_ours_share_a_name(void **state)
+TEST(redissons_fair_lock_and_ours_share_a_name)
 {
-    fairlocking *f = *state;
-
     contest_is_shared((contest){f->base->server, STANDIN_FAIR});
 }
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, fairlocking_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(redissons_lock_and_our_fair_lock_share_a_name),
-        TEST(redissons_fair_lock_and_ours_share_a_name),
-        TEST(redissons_locks_are_excluded),
-        TEST(our_first_has_what_redisson_gives_back_at_once),
-        TEST(a_redisson_waiter_is_woken_though_ours_wait),
-        TEST(a_fair_redisson_waiter_is_woken_though_ours_wait),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

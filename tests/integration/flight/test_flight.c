@@ -12,17 +12,14 @@
 
 enum { MANY = 100 };
 
-static void a_caller_alone_computes(void **state)
+FLIGHTS_CASE(a_caller_alone_computes)
 {
-    flights *f = *state;
-
     flights_expect(flights_one(f), &f->engine, "value");
     assert_int_equal(f->engine.begun, 1);
 }
 
-static void callers_of_one_client_share_a_computation(void **state)
+FLIGHTS_CASE(callers_of_one_client_share_a_computation)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
     flyer *callers[MANY];
 
@@ -38,9 +35,8 @@ static void callers_of_one_client_share_a_computation(void **state)
     assert_int_equal(f->engine.begun, 1);
 }
 
-static void callers_of_other_clients_get_the_value_in_a_message(void **state)
+FLIGHTS_CASE(callers_of_other_clients_get_the_value_in_a_message)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     engine idle = {.value = "wrong"};
     flyer *leader = flights_lead(f, flights_one(f), &f->engine);
@@ -58,9 +54,8 @@ static void callers_of_other_clients_get_the_value_in_a_message(void **state)
     assert_in_range(locking_stats(client).commands, commands, commands + 2);
 }
 
-static void a_large_value_is_read(void **state)
+FLIGHTS_CASE(a_large_value_is_read)
 {
-    flights *f = *state;
     const size_t size = 200000;
     char *bytes = calloc(1, size + 1);
     engine idle = {.value = "wrong"};
@@ -80,9 +75,8 @@ static void a_large_value_is_read(void **state)
     free(bytes);
 }
 
-static void a_value_is_any_bytes(void **state)
+FLIGHTS_CASE(a_value_is_any_bytes)
 {
-    flights *f = *state;
     engine idle = {.value = "wrong"};
     flyer *leader, *follower;
 
@@ -102,9 +96,8 @@ static bool has_landed_is_over(void *data)
     return !locking_exists(data, "latchkey:flight:{f:k}");
 }
 
-static void a_value_can_be_had_for_its_time(void **state)
+FLIGHTS_CASE(a_value_can_be_had_for_its_time)
 {
-    flights *f = *state;
     const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT,
                                        .ttl_ms = wait_lease_ms()};
     lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &options);
@@ -118,9 +111,8 @@ static void a_value_can_be_had_for_its_time(void **state)
     assert_int_equal(f->engine.begun, 2);
 }
 
-static void keys_do_not_share(void **state)
+FLIGHTS_CASE(keys_do_not_share)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
     lk_flight_value *value = NULL;
 
@@ -132,9 +124,8 @@ static void keys_do_not_share(void **state)
     assert_int_equal(f->engine.begun, 2);
 }
 
-static void an_error_reaches_everybody(void **state)
+FLIGHTS_CASE(an_error_reaches_everybody)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
     engine idle = {.value = "wrong"};
     flyer *leader, *local, *follower;
@@ -157,9 +148,8 @@ static void an_error_reaches_everybody(void **state)
     flights_expect(flight, &idle, "wrong");
 }
 
-static void what_is_no_status_is_an_error(void **state)
+FLIGHTS_CASE(what_is_no_status_is_an_error)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
     engine idle = {.value = "wrong"};
     flyer *leader, *follower;
@@ -173,9 +163,8 @@ static void what_is_no_status_is_an_error(void **state)
     assert_int_equal(idle.begun, 0);
 }
 
-static void a_value_that_is_too_large_is_an_error(void **state)
+FLIGHTS_CASE(a_value_that_is_too_large_is_an_error)
 {
-    flights *f = *state;
     const lk_flight_options small = {LK_FLIGHT_OPTIONS_INIT, .max_size = 4};
     lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &small);
     flyer *leader = flights_lead(f, flight, &f->engine);
@@ -189,9 +178,8 @@ static void a_value_that_is_too_large_is_an_error(void **state)
 
 /* ---- the end of a wait ---- */
 
-static void a_waiter_that_ends_leaves_the_others_alone(void **state)
+FLIGHTS_CASE(a_waiter_that_ends_leaves_the_others_alone)
 {
-    flights *f = *state;
     const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 60000};
     lk_client *client = locking_open(f->base, &patient);
@@ -219,9 +207,8 @@ static void a_waiter_that_ends_leaves_the_others_alone(void **state)
     assert_int_equal(f->engine.begun, 1);
 }
 
-static void a_call_that_does_not_wait_computes_or_takes(void **state)
+FLIGHTS_CASE(a_call_that_does_not_wait_computes_or_takes)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
     lk_flight_value *value = NULL;
 
@@ -235,9 +222,8 @@ static void a_call_that_does_not_wait_computes_or_takes(void **state)
 }
 
 /* The token is for the wait: there is none. */
-static void a_leader_is_not_ended(void **state)
+FLIGHTS_CASE(a_leader_is_not_ended)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_cancel *cancel = NULL;
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -259,9 +245,8 @@ static void a_leader_is_not_ended(void **state)
 }
 
 /* It lasts several leases. */
-static void a_leader_keeps_its_claim_while_it_computes(void **state)
+FLIGHTS_CASE(a_leader_keeps_its_claim_while_it_computes)
 {
-    flights *f = *state;
     const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT,
                                      .lease_ms = wait_lease_ms()};
     lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &quick);
@@ -310,9 +295,8 @@ static bool has_begun(void *data)
     return ((engine *)data)->begun > 0;
 }
 
-static void callers_leave_the_leader_its_lease(void **state)
+FLIGHTS_CASE(callers_leave_the_leader_its_lease)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
     lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
@@ -327,9 +311,8 @@ static void callers_leave_the_leader_its_lease(void **state)
 }
 
 /* It waited for another client's leader, and others came behind it. */
-static void who_leads_next_has_its_own_lease(void **state)
+FLIGHTS_CASE(who_leads_next_has_its_own_lease)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
     lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
@@ -352,25 +335,5 @@ static void who_leads_next_has_its_own_lease(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FLIGHTS_CASE(a_caller_alone_computes),
-        FLIGHTS_CASE(callers_of_one_client_share_a_computation),
-        FLIGHTS_CASE(callers_of_other_clients_get_the_value_in_a_message),
-        FLIGHTS_CASE(a_large_value_is_read),
-        FLIGHTS_CASE(a_value_is_any_bytes),
-        FLIGHTS_CASE(a_value_can_be_had_for_its_time),
-        FLIGHTS_CASE(keys_do_not_share),
-        FLIGHTS_CASE(an_error_reaches_everybody),
-        FLIGHTS_CASE(what_is_no_status_is_an_error),
-        FLIGHTS_CASE(a_value_that_is_too_large_is_an_error),
-        FLIGHTS_CASE(a_waiter_that_ends_leaves_the_others_alone),
-        FLIGHTS_CASE(a_call_that_does_not_wait_computes_or_takes),
-        FLIGHTS_CASE(a_leader_is_not_ended),
-        FLIGHTS_CASE(a_leader_keeps_its_claim_while_it_computes),
-        FLIGHTS_CASE(callers_leave_the_leader_its_lease),
-        FLIGHTS_CASE(who_leads_next_has_its_own_lease),
-    };
-
-    return cmocka_run_group_tests_name("flight", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

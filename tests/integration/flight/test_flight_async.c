@@ -61,9 +61,8 @@ static lk_status finish(journey *j)
     return j->status;
 }
 
-static void one_starts_and_all_get_its_value(void **state)
+FLIGHTS_CASE(one_starts_and_all_get_its_value)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = flights_of(f, client, NULL);
     journey first = {0}, second = {0};
@@ -88,9 +87,8 @@ static void one_starts_and_all_get_its_value(void **state)
     assert_int_equal(f->engine.begun, 0);
 }
 
-static void a_ticket_may_be_completed_at_once(void **state)
+FLIGHTS_CASE(a_ticket_may_be_completed_at_once)
 {
-    flights *f = *state;
     journey j = {.at_once = true};
 
     begin(flights_one(f), &j, LK_FOREVER);
@@ -98,9 +96,8 @@ static void a_ticket_may_be_completed_at_once(void **state)
     assert_string_equal(j.text, "value");
 }
 
-static void a_ticket_may_end_with_an_error(void **state)
+FLIGHTS_CASE(a_ticket_may_end_with_an_error)
 {
-    flights *f = *state;
     const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT, .ttl_ms = 60000,
                                        .error_ttl_ms = 20000};
     lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &options);
@@ -120,9 +117,8 @@ static void a_ticket_may_end_with_an_error(void **state)
     assert_string_equal(lk_last_error(), "no fuel");
 }
 
-static void an_async_wait_ends_in_time(void **state)
+FLIGHTS_CASE(an_async_wait_ends_in_time)
 {
-    flights *f = *state;
     flyer *leader = flights_lead(f, flights_one(f), &f->engine);
     journey j = {0};
 
@@ -133,9 +129,8 @@ static void an_async_wait_ends_in_time(void **state)
     assert_status(flyer_join(leader), LK_OK);
 }
 
-static void a_handle_may_be_freed_while_a_call_is_under_way(void **state)
+FLIGHTS_CASE(a_handle_may_be_freed_while_a_call_is_under_way)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = NULL;
     journey j = {0};
@@ -149,9 +144,8 @@ static void a_handle_may_be_freed_while_a_call_is_under_way(void **state)
     assert_string_equal(j.text, "");
 }
 
-static void a_shutdown_ends_waits_and_leaves_the_leader_its_value(void **state)
+FLIGHTS_CASE(a_shutdown_ends_waits_and_leaves_the_leader_its_value)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = flights_of(f, client, NULL);
     journey leads = {0}, waits = {0};
@@ -168,9 +162,8 @@ static void a_shutdown_ends_waits_and_leaves_the_leader_its_value(void **state)
     assert_string_equal(leads.text, "value");
 }
 
-static void a_ticket_outlives_its_client(void **state)
+FLIGHTS_CASE(a_ticket_outlives_its_client)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = NULL;
     journey j = {0};
@@ -185,9 +178,8 @@ static void a_ticket_outlives_its_client(void **state)
     assert_string_equal(j.text, "value");
 }
 
-static void a_client_with_dispatch_calls_back_there(void **state)
+FLIGHTS_CASE(a_client_with_dispatch_calls_back_there)
 {
-    flights *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     lk_client *client = locking_open(f->base, &options);
     journey j = {.at_once = true};
@@ -217,9 +209,8 @@ static lk_status do_key(lk_flight *flight, const char *key, engine *e)
     return status;
 }
 
-static void what_cannot_be_is_refused(void **state)
+FLIGHTS_CASE(what_cannot_be_is_refused)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = flights_of(f, client, NULL), *other = NULL;
     lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = 99};
@@ -265,9 +256,8 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(f->engine.begun, 0);
 }
 
-static void a_key_of_another_kind_is_not_touched(void **state)
+FLIGHTS_CASE(a_key_of_another_kind_is_not_touched)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
 
     freeReplyObject(
@@ -276,9 +266,8 @@ static void a_key_of_another_kind_is_not_touched(void **state)
     assert_int_equal(f->engine.begun, 0);
 }
 
-static void a_closed_or_forked_client_is_refused(void **state)
+FLIGHTS_CASE(a_closed_or_forked_client_is_refused)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_flight *flight = flights_of(f, client, NULL);
     int answer = 0;
@@ -305,9 +294,8 @@ static void call_within(call *c)
     c->status = do_key(c->data, "k", &e);
 }
 
-static void a_blocking_call_in_a_callback_is_refused(void **state)
+FLIGHTS_CASE(a_blocking_call_in_a_callback_is_refused)
 {
-    flights *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     call c = {.act = call_within, .data = flights_of(f, client, NULL)};
 
@@ -352,9 +340,8 @@ static lk_status fly(lk_flight *flight, int at, bool is_async)
 
 /* A landing that could not be told for want of memory leaves the claim to its
    lease: hence a key for each. */
-static void each_allocation_that_fails_is_told_of(void **state)
+FLIGHTS_CASE(each_allocation_that_fails_is_told_of)
 {
-    flights *f = *state;
     lk_flight *flight = flights_one(f);
 
     flights_expect(flight, &f->engine, "value");
@@ -379,23 +366,5 @@ static void each_allocation_that_fails_is_told_of(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FLIGHTS_CASE(one_starts_and_all_get_its_value),
-        FLIGHTS_CASE(a_ticket_may_be_completed_at_once),
-        FLIGHTS_CASE(a_ticket_may_end_with_an_error),
-        FLIGHTS_CASE(an_async_wait_ends_in_time),
-        FLIGHTS_CASE(a_handle_may_be_freed_while_a_call_is_under_way),
-        FLIGHTS_CASE(a_shutdown_ends_waits_and_leaves_the_leader_its_value),
-        FLIGHTS_CASE(a_ticket_outlives_its_client),
-        FLIGHTS_CASE(a_client_with_dispatch_calls_back_there),
-        FLIGHTS_CASE(what_cannot_be_is_refused),
-        FLIGHTS_CASE(a_key_of_another_kind_is_not_touched),
-        FLIGHTS_CASE(a_closed_or_forked_client_is_refused),
-        FLIGHTS_CASE(a_blocking_call_in_a_callback_is_refused),
-        FLIGHTS_CASE(each_allocation_that_fails_is_told_of),
-    };
-
-    return cmocka_run_group_tests_name("flight_async", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

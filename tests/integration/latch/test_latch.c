@@ -15,9 +15,9 @@ enum { SHORT_MS = 60 };
 
 /* ---- counting ---- */
 
-static void a_latch_is_unset_at_first(void **state)
+LATCHING_TEST(a_latch_is_unset_at_first)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
     uint64_t count;
 
     assert_status(lk_latch_count(latch, &count), LK_EUNSET);
@@ -25,18 +25,18 @@ static void a_latch_is_unset_at_first(void **state)
     assert_status(lk_latch_delete(latch), LK_EUNSET);
 }
 
-static void a_count_is_set_once(void **state)
+LATCHING_TEST(a_count_is_set_once)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
 
     latching_arm(latch, 3);
     assert_status(lk_latch_try_set_count(latch, 5), LK_EALREADY);
     assert_int_equal(latching_count(latch), 3);
 }
 
-static void a_count_goes_down_to_zero_and_no_further(void **state)
+LATCHING_TEST(a_count_goes_down_to_zero_and_no_further)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
 
     latching_arm(latch, 2);
     latching_down(latch, 1);
@@ -48,18 +48,18 @@ static void a_count_goes_down_to_zero_and_no_further(void **state)
     assert_status(lk_latch_try_set_count(latch, 2), LK_EALREADY);
 }
 
-static void more_than_is_left_is_counted_to_zero(void **state)
+LATCHING_TEST(more_than_is_left_is_counted_to_zero)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
 
     latching_arm(latch, 5);
     latching_down(latch, LK_LATCH_COUNT_MAX);
     assert_int_equal(latching_count(latch), 0);
 }
 
-static void the_largest_count_is_exact(void **state)
+LATCHING_TEST(the_largest_count_is_exact)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
 
     latching_arm(latch, LK_LATCH_COUNT_MAX);
     latching_down(latch, 1);
@@ -68,9 +68,8 @@ static void the_largest_count_is_exact(void **state)
 
 /* ---- waiting ---- */
 
-static void a_wait_ends_when_the_latch_opens(void **state)
+LATCHING_TEST(a_wait_ends_when_the_latch_opens)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
 
@@ -84,10 +83,9 @@ static void a_wait_ends_when_the_latch_opens(void **state)
 }
 
 /* By the message alone, which repeats what the wait was told: nobody looks. */
-static void a_wait_ends_at_once(void **state)
+LATCHING_TEST(a_wait_ends_at_once)
 {
     enum { ROUNDS = 20 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
     unsigned fast = 0, unasked = 0;
@@ -113,10 +111,9 @@ static void a_wait_ends_at_once(void **state)
 }
 
 /* A wait that joins others asks for itself, at once. */
-static void a_wait_that_joins_others_looks_at_once(void **state)
+LATCHING_TEST(a_wait_that_joins_others_looks_at_once)
 {
     enum { ROUNDS = 12 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     unsigned fast = 0;
 
@@ -136,9 +133,8 @@ static void a_wait_that_joins_others_looks_at_once(void **state)
     assert_true(fast >= ROUNDS / 2);
 }
 
-static void a_wait_for_an_open_latch_passes(void **state)
+LATCHING_TEST(a_wait_for_an_open_latch_passes)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     latching_arm(latch, 1);
@@ -148,9 +144,8 @@ static void a_wait_for_an_open_latch_passes(void **state)
     assert_status(lk_latch_wait(latching_latch(f), 0, NULL), LK_OK);
 }
 
-static void a_wait_has_a_limit(void **state)
+LATCHING_TEST(a_wait_has_a_limit)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     const unsigned limit = wait_scaled_ms(300);
     uint64_t begin;
@@ -166,9 +161,8 @@ static void a_wait_has_a_limit(void **state)
     assert_int_equal(latching_count(latch), 1);
 }
 
-static void a_wait_of_no_time_looks_once(void **state)
+LATCHING_TEST(a_wait_of_no_time_looks_once)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
@@ -179,9 +173,8 @@ static void a_wait_of_no_time_looks_once(void **state)
     latching_wait_listed(f, 0);
 }
 
-static void a_wait_for_an_unset_latch_waits_for_its_arming(void **state)
+LATCHING_TEST(a_wait_for_an_unset_latch_waits_for_its_arming)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w = latching_wait(f, latching_latch(f), LK_FOREVER, NULL);
 
@@ -193,10 +186,9 @@ static void a_wait_for_an_unset_latch_waits_for_its_arming(void **state)
     assert_status(waiter_status(w), LK_OK);
 }
 
-static void many_threads_of_many_clients_are_released(void **state)
+LATCHING_TEST(many_threads_of_many_clients_are_released)
 {
     enum { CLIENTS = 4, THREADS = 16 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *waiters[CLIENTS * THREADS];
 
@@ -216,10 +208,9 @@ static void many_threads_of_many_clients_are_released(void **state)
 }
 
 /* However many of its threads wait, a client looks about once a second. */
-static void waits_of_one_client_share_their_looks(void **state)
+LATCHING_TEST(waits_of_one_client_share_their_looks)
 {
     enum { THREADS = 100 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *waiters[THREADS];
     uint64_t before, since, ms;
@@ -247,9 +238,8 @@ static uint64_t commands(lk_client *client)
 }
 
 /* What the page says. */
-static void a_wait_costs_few_requests(void **state)
+LATCHING_TEST(a_wait_costs_few_requests)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_client *client = latching_open(f, NULL);
     lk_latch *other = latching_latch_for(f, client, 0);
@@ -281,9 +271,8 @@ static void a_wait_costs_few_requests(void **state)
 
 /* ---- reset ---- */
 
-static void a_reset_latch_is_armed_anew(void **state)
+LATCHING_TEST(a_reset_latch_is_armed_anew)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     latching_arm(latch, 1);
@@ -295,9 +284,8 @@ static void a_reset_latch_is_armed_anew(void **state)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
-static void a_wait_goes_on_over_a_reset(void **state)
+LATCHING_TEST(a_wait_goes_on_over_a_reset)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w;
 
@@ -312,11 +300,9 @@ static void a_wait_goes_on_over_a_reset(void **state)
 }
 
 /* It is reset as soon as it has opened, over and over. */
-static void
-a_wait_that_the_latch_opened_for_ends_although_it_was_reset(void **state)
+LATCHING_TEST(a_wait_that_the_latch_opened_for_ends_although_it_was_reset)
 {
     enum { ROUNDS = 60, CLIENTS = 4 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *others[CLIENTS];
 
@@ -342,10 +328,9 @@ a_wait_that_the_latch_opened_for_ends_although_it_was_reset(void **state)
  * A wait that begins after the reset has no part in what opened before it,
  * although it shares its client's looks with one that has.
  */
-static void a_wait_that_begins_after_a_reset_waits_for_the_next(void **state)
+LATCHING_TEST(a_wait_that_begins_after_a_reset_waits_for_the_next)
 {
     enum { ROUNDS = 40 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
 
@@ -368,9 +353,8 @@ static void a_wait_that_begins_after_a_reset_waits_for_the_next(void **state)
 
 /* ---- delete ---- */
 
-static void a_deleted_latch_is_unset(void **state)
+LATCHING_TEST(a_deleted_latch_is_unset)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     uint64_t count;
 
@@ -384,10 +368,9 @@ static void a_deleted_latch_is_unset(void **state)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
 }
 
-static void a_delete_sends_its_waiters_away(void **state)
+LATCHING_TEST(a_delete_sends_its_waiters_away)
 {
     enum { THREADS = 8 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
     waiter *waiters[THREADS];
@@ -406,9 +389,8 @@ static void a_delete_sends_its_waiters_away(void **state)
     latching_wait_listed(f, 0);
 }
 
-static void who_waits_for_the_arming_is_not_sent_away(void **state)
+LATCHING_TEST(who_waits_for_the_arming_is_not_sent_away)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *w = latching_wait(f, latching_latch(f), LK_FOREVER, NULL);
 
@@ -422,9 +404,8 @@ static void who_waits_for_the_arming_is_not_sent_away(void **state)
 
 /* ---- time to live ---- */
 
-static void a_latch_ends_when_its_time_does(void **state)
+LATCHING_TEST(a_latch_ends_when_its_time_does)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
     lk_latch *latch = latching_latch_for(f, client, 400);
     waiter *w;
@@ -445,9 +426,8 @@ static bool is_closed(void *data)
     return lk_latch_wait(data, 0, NULL) == LK_EBUSY;
 }
 
-static void an_open_latch_ends_when_its_time_does(void **state)
+LATCHING_TEST(an_open_latch_ends_when_its_time_does)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
     lk_latch *latch = latching_latch_for(f, client, wait_lease_ms());
     waiter *w;
@@ -462,9 +442,8 @@ static void an_open_latch_ends_when_its_time_does(void **state)
     assert_status(waiter_status(w), LK_OK);
 }
 
-static void a_handle_without_a_time_keeps_that_of_the_latch(void **state)
+LATCHING_TEST(a_handle_without_a_time_keeps_that_of_the_latch)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
 
     latching_arm(latching_latch_for(f, client, 60000), 3);
@@ -476,11 +455,10 @@ static void a_handle_without_a_time_keeps_that_of_the_latch(void **state)
 
 /* ---- who ---- */
 
-static void info_tells_who_arrived_and_who_waits(void **state)
+LATCHING_TEST(info_tells_who_arrived_and_who_waits)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "the others"};
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_info *info;
     waiter *w;
@@ -509,10 +487,8 @@ static void info_tells_who_arrived_and_who_waits(void **state)
     lk_info_free(info);
 }
 
-static void
-a_latch_leaves_no_key_without_an_end_when_it_is_deleted(void **state)
+LATCHING_TEST(a_latch_leaves_no_key_without_an_end_when_it_is_deleted)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     redisReply *keys;
 
@@ -530,37 +506,5 @@ a_latch_leaves_no_key_without_an_end_when_it_is_deleted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(a_latch_is_unset_at_first),
-        LATCHING_TEST(a_count_is_set_once),
-        LATCHING_TEST(a_count_goes_down_to_zero_and_no_further),
-        LATCHING_TEST(more_than_is_left_is_counted_to_zero),
-        LATCHING_TEST(the_largest_count_is_exact),
-        LATCHING_TEST(a_wait_ends_when_the_latch_opens),
-        LATCHING_TEST(a_wait_ends_at_once),
-        LATCHING_TEST(a_wait_that_joins_others_looks_at_once),
-        LATCHING_TEST(a_wait_for_an_open_latch_passes),
-        LATCHING_TEST(a_wait_has_a_limit),
-        LATCHING_TEST(a_wait_of_no_time_looks_once),
-        LATCHING_TEST(a_wait_for_an_unset_latch_waits_for_its_arming),
-        LATCHING_TEST(many_threads_of_many_clients_are_released),
-        LATCHING_TEST(waits_of_one_client_share_their_looks),
-        LATCHING_TEST(a_wait_costs_few_requests),
-        LATCHING_TEST(a_reset_latch_is_armed_anew),
-        LATCHING_TEST(a_wait_goes_on_over_a_reset),
-        LATCHING_TEST(
-            a_wait_that_the_latch_opened_for_ends_although_it_was_reset),
-        LATCHING_TEST(a_wait_that_begins_after_a_reset_waits_for_the_next),
-        LATCHING_TEST(a_deleted_latch_is_unset),
-        LATCHING_TEST(a_delete_sends_its_waiters_away),
-        LATCHING_TEST(who_waits_for_the_arming_is_not_sent_away),
-        LATCHING_TEST(a_latch_ends_when_its_time_does),
-        LATCHING_TEST(an_open_latch_ends_when_its_time_does),
-        LATCHING_TEST(a_handle_without_a_time_keeps_that_of_the_latch),
-        LATCHING_TEST(info_tells_who_arrived_and_who_waits),
-        LATCHING_TEST(a_latch_leaves_no_key_without_an_end_when_it_is_deleted),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

@@ -106,10 +106,8 @@ static void ends_by_async_calls(lk_client *client, lk_latch *latch)
          LK_EUNSET);
 }
 
-static void each_call_has_an_async_twin(void **state)
+LATCHING_TEST(each_call_has_an_async_twin)
 {
-    latching *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_latch *latch = latching_latch_for(f, client, 0);
@@ -123,11 +121,10 @@ static void each_call_has_an_async_twin(void **state)
 /* ---- waits ---- */
 
 /* One opens for all; each is told once. */
-static void many_waits_end_together(void **state)
+LATCHING_TEST(many_waits_end_together)
 {
     enum { WAITS = 1000, CALLS = 5 };
     static call calls[WAITS];
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
@@ -149,10 +146,8 @@ static void many_waits_end_together(void **state)
     }
 }
 
-static void a_wait_ends_by_its_time(void **state)
+LATCHING_TEST(a_wait_ends_by_its_time)
 {
-    latching *f = *state;
-
     latching_arm(latching_latch(f), 1);
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
@@ -168,9 +163,8 @@ static void a_wait_ends_by_its_time(void **state)
     latching_wait_listed(f, 0);
 }
 
-static void a_token_ends_the_waits_that_name_it(void **state)
+LATCHING_TEST(a_token_ends_the_waits_that_name_it)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
@@ -195,9 +189,8 @@ static void a_token_ends_the_waits_that_name_it(void **state)
     }
 }
 
-static void a_blocking_wait_can_be_canceled(void **state)
+LATCHING_TEST(a_blocking_wait_can_be_canceled)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     waiter *w;
@@ -212,9 +205,8 @@ static void a_blocking_wait_can_be_canceled(void **state)
     lk_cancel_free(options.cancel);
 }
 
-static void the_callback_finds_the_words_of_the_server(void **state)
+LATCHING_TEST(the_callback_finds_the_words_of_the_server)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     call wait = {0}, down = {0};
 
@@ -230,10 +222,8 @@ static void the_callback_finds_the_words_of_the_server(void **state)
 
 /* ---- the end of the client ---- */
 
-static void the_shutdown_ends_every_call_once(void **state)
+LATCHING_TEST(the_shutdown_ends_every_call_once)
 {
-    latching *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_latch *latch = latching_latch_for(f, client, 0);
@@ -264,9 +254,8 @@ static void free_all(call *c)
 }
 
 /* The handle may go in the callback of its own call. */
-static void a_callback_may_free_the_latch(void **state)
+LATCHING_TEST(a_callback_may_free_the_latch)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
     lk_latch *latch;
     call c = {.act = free_all, .data = &latch};
@@ -283,9 +272,8 @@ static void a_callback_may_free_the_latch(void **state)
 }
 
 /* The handle may go while its calls are under way. */
-static void a_call_outlives_its_handle(void **state)
+LATCHING_TEST(a_call_outlives_its_handle)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
     lk_latch *latch;
     call down = {0}, wait = {0};
@@ -318,10 +306,9 @@ static void go_on(call *c)
                   LK_OK);
 }
 
-static void a_callback_may_wait_again(void **state)
+LATCHING_TEST(a_callback_may_wait_again)
 {
     enum { TIMES = 100 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     chain ch = {.call = {.act = go_on}, .latch = latch, .left = TIMES};
 
@@ -333,19 +320,5 @@ static void a_callback_may_wait_again(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(each_call_has_an_async_twin),
-        LATCHING_TEST(many_waits_end_together),
-        LATCHING_TEST(a_wait_ends_by_its_time),
-        LATCHING_TEST(a_token_ends_the_waits_that_name_it),
-        LATCHING_TEST(a_blocking_wait_can_be_canceled),
-        LATCHING_TEST(the_callback_finds_the_words_of_the_server),
-        LATCHING_TEST(the_shutdown_ends_every_call_once),
-        LATCHING_TEST(a_callback_may_free_the_latch),
-        LATCHING_TEST(a_call_outlives_its_handle),
-        LATCHING_TEST(a_callback_may_wait_again),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

@@ -25,9 +25,8 @@ static bool leaves(lk_latch *latch, const char *member)
 
 /* ---- arriving ---- */
 
-static void the_first_member_arms_it_and_the_last_one_opens_it(void **state)
+LATCHING_TEST(the_first_member_arms_it_and_the_last_one_opens_it)
 {
-    latching *f = *state;
     lk_latch *one = latching_latch(f);
     lk_latch *two = latching_latch(f);
     waiter *w;
@@ -41,27 +40,24 @@ static void the_first_member_arms_it_and_the_last_one_opens_it(void **state)
     assert_status(lk_latch_wait(two, 0, NULL), LK_OK);
 }
 
-static void a_member_alone_passes(void **state)
+LATCHING_TEST(a_member_alone_passes)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
 
     arrives(latch, 1, "a");
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
 /* A process that was restarted says it again, by another client. */
-static void a_restarted_member_counts_once(void **state)
+LATCHING_TEST(a_restarted_member_counts_once)
 {
-    latching *f = *state;
-
     arrives(latching_latch(f), 3, "a");
     arrives(latching_latch(f), 3, "a");
     assert_int_equal(latching_count(latching_latch(f)), 2);
 }
 
-static void who_comes_late_passes_at_once(void **state)
+LATCHING_TEST(who_comes_late_passes_at_once)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     arrives(latch, 2, "a");
@@ -72,9 +68,8 @@ static void who_comes_late_passes_at_once(void **state)
     assert_int_equal(latching_count(latch), 0);
 }
 
-static void members_count_again_after_a_reset(void **state)
+LATCHING_TEST(members_count_again_after_a_reset)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     arrives(latch, 2, "a");
@@ -88,9 +83,8 @@ static void members_count_again_after_a_reset(void **state)
     assert_int_equal(latching_count(latch), 1);
 }
 
-static void members_that_do_not_agree_are_told_so(void **state)
+LATCHING_TEST(members_that_do_not_agree_are_told_so)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     arrives(latch, 3, "a");
@@ -104,9 +98,8 @@ static void members_that_do_not_agree_are_told_so(void **state)
 
 /* ---- leaving ---- */
 
-static void who_leaves_is_not_counted(void **state)
+LATCHING_TEST(who_leaves_is_not_counted)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     uint64_t count = 0;
 
@@ -119,9 +112,8 @@ static void who_leaves_is_not_counted(void **state)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
-static void who_leaves_an_open_latch_is_told_to_start(void **state)
+LATCHING_TEST(who_leaves_an_open_latch_is_told_to_start)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     arrives(latch, 2, "a");
@@ -130,9 +122,8 @@ static void who_leaves_an_open_latch_is_told_to_start(void **state)
     assert_int_equal(latching_count(latch), 0);
 }
 
-static void who_was_not_there_may_leave(void **state)
+LATCHING_TEST(who_was_not_there_may_leave)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     uint64_t count = 0;
 
@@ -162,10 +153,9 @@ static void *other_arrives(void *data)
     return NULL;
 }
 
-static void a_leave_that_meets_the_last_arrival_says_who_was_first(void **state)
+LATCHING_TEST(a_leave_that_meets_the_last_arrival_says_who_was_first)
 {
     enum { ROUNDS = 200 };
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     race r = {.latch = latching_latch(f)};
     int started = 0;
@@ -208,9 +198,8 @@ static void *member_run(void *data)
     return NULL;
 }
 
-static void all_members_meet_every_time(void **state)
+LATCHING_TEST(all_members_meet_every_time)
 {
-    latching *f = *state;
     member members[MEMBERS] = {0};
     lk_latch *latch = latching_latch(f);
 
@@ -234,20 +223,5 @@ static void all_members_meet_every_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(the_first_member_arms_it_and_the_last_one_opens_it),
-        LATCHING_TEST(a_member_alone_passes),
-        LATCHING_TEST(a_restarted_member_counts_once),
-        LATCHING_TEST(who_comes_late_passes_at_once),
-        LATCHING_TEST(members_count_again_after_a_reset),
-        LATCHING_TEST(members_that_do_not_agree_are_told_so),
-        LATCHING_TEST(who_leaves_is_not_counted),
-        LATCHING_TEST(who_leaves_an_open_latch_is_told_to_start),
-        LATCHING_TEST(who_was_not_there_may_leave),
-        LATCHING_TEST(a_leave_that_meets_the_last_arrival_says_who_was_first),
-        LATCHING_TEST(all_members_meet_every_time),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

@@ -84,9 +84,9 @@ static bool assert_steps(const outcome *done, int n)
     return clean;
 }
 
-static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
+CHECK_TEST_OF(one_allocation_that_fails_is_told_or_made_up_for, latching *f,
+              latching_setup, teardown)
 {
-    latching *f = *state;
     int failures = 0;
     int n = 0;
 
@@ -104,12 +104,5 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            one_allocation_that_fails_is_told_or_made_up_for, latching_setup,
-            teardown),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

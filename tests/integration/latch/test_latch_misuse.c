@@ -28,14 +28,14 @@ static void on_count(lk_status status, uint64_t count, void *data)
 
 /* ---- arguments ---- */
 
-static void a_latch_that_is_null_is_refused(void **state)
+LATCHING_TEST(a_latch_that_is_null_is_refused)
 {
+    (void)f;
     lk_info *info;
     uint64_t count;
     bool open;
     call c = {0};
 
-    (void)state;
     assert_words(lk_latch_try_set_count(NULL, 1), LK_EINVAL, "NULL");
     assert_words(lk_latch_count_down(NULL, 1), LK_EINVAL, "NULL");
     assert_words(lk_latch_arrive(NULL, 1, "m"), LK_EINVAL, "NULL");
@@ -52,9 +52,8 @@ static void a_latch_that_is_null_is_refused(void **state)
     lk_latch_free(NULL);
 }
 
-static void a_result_needs_a_place(void **state)
+LATCHING_TEST(a_result_needs_a_place)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     assert_words(lk_latch_new(NULL, latching_client(f, 0), "n", NULL),
@@ -64,9 +63,9 @@ static void a_result_needs_a_place(void **state)
     assert_words(lk_latch_info(latch, NULL), LK_EINVAL, "NULL");
 }
 
-static void an_async_call_needs_a_callback(void **state)
+LATCHING_TEST(an_async_call_needs_a_callback)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
 
     assert_words(lk_latch_try_set_count_async(latch, 1, NULL, NULL), LK_EINVAL,
                  "callback");
@@ -87,9 +86,9 @@ static void an_async_call_needs_a_callback(void **state)
     assert_words(lk_latch_info_async(latch, NULL, NULL), LK_EINVAL, "callback");
 }
 
-static void a_count_of_zero_is_refused(void **state)
+LATCHING_TEST(a_count_of_zero_is_refused)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
     call c = {0};
 
     assert_words(lk_latch_try_set_count(latch, 0), LK_EINVAL, "count");
@@ -101,9 +100,9 @@ static void a_count_of_zero_is_refused(void **state)
     assert_int_equal(atomic_load(&c.ends), 0);
 }
 
-static void a_count_beyond_the_largest_is_refused(void **state)
+LATCHING_TEST(a_count_beyond_the_largest_is_refused)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
     const uint64_t counts[] = {LK_LATCH_COUNT_MAX + 1, INT64_MAX, UINT64_MAX};
 
     for (size_t i = 0; i < 3; i++) {
@@ -115,9 +114,9 @@ static void a_count_beyond_the_largest_is_refused(void **state)
     }
 }
 
-static void a_member_needs_a_name(void **state)
+LATCHING_TEST(a_member_needs_a_name)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
     char name[202];
     bool open;
 
@@ -133,9 +132,8 @@ static void a_member_needs_a_name(void **state)
     assert_status(lk_latch_arrive(latch, 2, name), LK_OK);
 }
 
-static void a_wait_holds_nothing(void **state)
+LATCHING_TEST(a_wait_holds_nothing)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 1000};
     lk_owner *owner;
@@ -148,9 +146,8 @@ static void a_wait_holds_nothing(void **state)
     lk_owner_free(owner);
 }
 
-static void a_time_out_of_all_bounds_is_refused(void **state)
+LATCHING_TEST(a_time_out_of_all_bounds_is_refused)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     const lk_latch_options options = {LK_LATCH_OPTIONS_INIT,
                                       .ttl_ms = UINT64_MAX};
@@ -169,9 +166,8 @@ struct newer_latch_options {
     uint64_t unknown;
 };
 
-static void options_that_are_not_understood_are_refused(void **state)
+LATCHING_TEST(options_that_are_not_understood_are_refused)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
     struct newer_latch_options newer = {.known = {.size = sizeof(newer)},
                                         .unknown = 1};
@@ -187,9 +183,8 @@ static void options_that_are_not_understood_are_refused(void **state)
     assert_null(latch);
 }
 
-static void a_refused_call_sends_nothing(void **state)
+LATCHING_TEST(a_refused_call_sends_nothing)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     uint64_t commands = latching_stats(latching_client(f, 0)).commands;
 
@@ -219,9 +214,8 @@ static void all_say(lk_latch *latch, lk_status status)
     assert_status(lk_latch_info(latch, &info), status);
 }
 
-static void a_key_of_another_type_is_refused(void **state)
+LATCHING_TEST(a_key_of_another_type_is_refused)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     freeReplyObject(server_command(f->server, "SET n text"));
@@ -231,9 +225,8 @@ static void a_key_of_another_type_is_refused(void **state)
     all_say(latch, LK_ETYPE);
 }
 
-static void a_lock_is_no_latch(void **state)
+LATCHING_TEST(a_lock_is_no_latch)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_lock *lock;
     lk_hold *hold;
@@ -246,9 +239,8 @@ static void a_lock_is_no_latch(void **state)
     lk_lock_free(lock);
 }
 
-static void a_latch_is_no_lock(void **state)
+LATCHING_TEST(a_latch_is_no_lock)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_lock *lock;
     lk_hold *hold;
@@ -260,9 +252,8 @@ static void a_latch_is_no_lock(void **state)
     lk_lock_free(lock);
 }
 
-static void another_layout_is_refused(void **state)
+LATCHING_TEST(another_layout_is_refused)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     freeReplyObject(server_command(f->server, "SET latchkey:{n}:r x"));
@@ -271,9 +262,8 @@ static void another_layout_is_refused(void **state)
 
 /* ---- at the wrong time ---- */
 
-static void nothing_is_done_after_the_shutdown(void **state)
+LATCHING_TEST(nothing_is_done_after_the_shutdown)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
     assert_status(lk_client_shutdown(latching_client(f, 0), 1000), LK_OK);
@@ -290,9 +280,9 @@ static void blocks_in_callback(call *c)
     assert_status(lk_latch_count_down(latch, 1), LK_ECALLBACK);
 }
 
-static void a_blocking_call_from_a_callback_is_refused(void **state)
+LATCHING_TEST(a_blocking_call_from_a_callback_is_refused)
 {
-    lk_latch *latch = latching_latch(*state);
+    lk_latch *latch = latching_latch(f);
     call c = {.act = blocks_in_callback, .data = latch};
 
     assert_status(lk_latch_count_async(latch, on_count, &c), LK_OK);
@@ -300,9 +290,8 @@ static void a_blocking_call_from_a_callback_is_refused(void **state)
 }
 
 /* The child is killed when it is content: no tool looks for leaks there. */
-static void a_child_may_only_free(void **state)
+LATCHING_TEST(a_child_may_only_free)
 {
-    latching *f = *state;
     lk_latch *latch = latching_latch(f);
     int status;
     pid_t pid;
@@ -325,26 +314,5 @@ static void a_child_may_only_free(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(a_latch_that_is_null_is_refused),
-        LATCHING_TEST(a_result_needs_a_place),
-        LATCHING_TEST(an_async_call_needs_a_callback),
-        LATCHING_TEST(a_count_of_zero_is_refused),
-        LATCHING_TEST(a_count_beyond_the_largest_is_refused),
-        LATCHING_TEST(a_member_needs_a_name),
-        LATCHING_TEST(a_wait_holds_nothing),
-        LATCHING_TEST(a_time_out_of_all_bounds_is_refused),
-        LATCHING_TEST(options_that_are_not_understood_are_refused),
-        LATCHING_TEST(a_refused_call_sends_nothing),
-        LATCHING_TEST(a_key_of_another_type_is_refused),
-        LATCHING_TEST(a_lock_is_no_latch),
-        LATCHING_TEST(a_latch_is_no_lock),
-        LATCHING_TEST(another_layout_is_refused),
-        LATCHING_TEST(nothing_is_done_after_the_shutdown),
-        LATCHING_TEST(a_blocking_call_from_a_callback_is_refused),
-        LATCHING_TEST(a_child_may_only_free),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

@@ -46,9 +46,9 @@ static waiter *waits(meeting *m)
 
 /* ---- ours opens, theirs wait ---- */
 
-static void redisson_waits_for_what_we_count_down(void **state)
+LATCHING_TEST(redisson_waits_for_what_we_count_down)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
 
     latching_arm(m.latch, 2);
     assert_int_equal(latch_standin_count(m.java), 2);
@@ -59,9 +59,9 @@ static void redisson_waits_for_what_we_count_down(void **state)
     part(&m);
 }
 
-static void redisson_waits_for_the_last_member(void **state)
+LATCHING_TEST(redisson_waits_for_the_last_member)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
 
     assert_status(lk_latch_arrive(m.latch, 2, "a"), LK_OK);
     assert_false(latch_standin_begins(m.java));
@@ -73,9 +73,9 @@ static void redisson_waits_for_the_last_member(void **state)
 
 /* ---- theirs opens, ours wait ---- */
 
-static void we_wait_for_what_redisson_counts_down(void **state)
+LATCHING_TEST(we_wait_for_what_redisson_counts_down)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
     waiter *w;
     uint64_t opened_at;
 
@@ -96,9 +96,9 @@ static void we_wait_for_what_redisson_counts_down(void **state)
     part(&m);
 }
 
-static void we_wait_for_what_redisson_armed(void **state)
+LATCHING_TEST(we_wait_for_what_redisson_armed)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
     waiter *w;
     uint64_t count;
 
@@ -115,9 +115,9 @@ static void we_wait_for_what_redisson_armed(void **state)
 }
 
 /* The message did not come: an ordinary wait of Redisson's would hang. */
-static void a_lost_message_of_redissons_costs_a_second(void **state)
+LATCHING_TEST(a_lost_message_of_redissons_costs_a_second)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
     waiter *w;
     uint64_t opened_at;
 
@@ -132,10 +132,9 @@ static void a_lost_message_of_redissons_costs_a_second(void **state)
 }
 
 /* The first of ours that looks tells the others. */
-static void who_finds_it_open_tells_the_others(void **state)
+LATCHING_TEST(who_finds_it_open_tells_the_others)
 {
     enum { CLIENTS = 6 };
-    latching *f = *state;
     waiter *waiters[CLIENTS];
     uint64_t first = UINT64_MAX, last = 0;
 
@@ -159,9 +158,9 @@ static void who_finds_it_open_tells_the_others(void **state)
 
 /* ---- both count ---- */
 
-static void both_count_the_same_latch_down(void **state)
+LATCHING_TEST(both_count_the_same_latch_down)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
 
     assert_true(latch_standin_set(m.java, 6));
     latching_down(m.latch, 1);
@@ -178,9 +177,9 @@ static void both_count_the_same_latch_down(void **state)
     part(&m);
 }
 
-static void redisson_may_arm_what_is_open(void **state)
+LATCHING_TEST(redisson_may_arm_what_is_open)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
     waiter *w;
 
     assert_status(lk_latch_arrive(m.latch, 1, "a"), LK_OK);
@@ -197,9 +196,9 @@ static void redisson_may_arm_what_is_open(void **state)
 /* ---- deleting ---- */
 
 /* Redisson reads a count that is missing as open, and so do we. */
-static void what_redisson_deletes_is_open(void **state)
+LATCHING_TEST(what_redisson_deletes_is_open)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
     waiter *w;
 
     latching_arm(m.latch, 2);
@@ -210,9 +209,9 @@ static void what_redisson_deletes_is_open(void **state)
 }
 
 /* Nobody starts because of a delete: as if Redisson itself had done it. */
-static void what_we_delete_opens_for_nobody(void **state)
+LATCHING_TEST(what_we_delete_opens_for_nobody)
 {
-    meeting m = meet(*state);
+    meeting m = meet(f);
     waiter *w;
 
     latching_arm(m.latch, 2);
@@ -227,9 +226,8 @@ static void what_we_delete_opens_for_nobody(void **state)
 
 /* ---- names ---- */
 
-static void a_name_with_a_tag_is_the_same_latch(void **state)
+LATCHING_TEST(a_name_with_a_tag_is_the_same_latch)
 {
-    latching *f = *state;
     lk_client *client = latching_open(f, NULL);
     latch_standin *java =
         latch_standin_new(server_socket(f->server), "a{tag}b");
@@ -249,20 +247,5 @@ static void a_name_with_a_tag_is_the_same_latch(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LATCHING_TEST(redisson_waits_for_what_we_count_down),
-        LATCHING_TEST(redisson_waits_for_the_last_member),
-        LATCHING_TEST(we_wait_for_what_redisson_counts_down),
-        LATCHING_TEST(we_wait_for_what_redisson_armed),
-        LATCHING_TEST(a_lost_message_of_redissons_costs_a_second),
-        LATCHING_TEST(who_finds_it_open_tells_the_others),
-        LATCHING_TEST(both_count_the_same_latch_down),
-        LATCHING_TEST(redisson_may_arm_what_is_open),
-        LATCHING_TEST(what_redisson_deletes_is_open),
-        LATCHING_TEST(what_we_delete_opens_for_nobody),
-        LATCHING_TEST(a_name_with_a_tag_is_the_same_latch),
-    };
-
-    return cmocka_run_group_tests(tests, latching_start_server,
-                                  latching_stop_server);
+    return check_all(latching_start_server, latching_stop_server);
 }

@@ -21,9 +21,8 @@ static lk_hold *again(lk_lock *lock)
 
 /* ---- getting it ---- */
 
-static void a_free_lock_is_had_at_once(void **state)
+LOCKING_TEST(a_free_lock_is_had_at_once)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
@@ -37,18 +36,16 @@ static void a_free_lock_is_had_at_once(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void an_acquire_does_not_need_a_ready_client(void **state)
+LOCKING_TEST(an_acquire_does_not_need_a_ready_client)
 {
-    locking *f = *state;
     lk_client *client = locking_open_url(f, server_url(f->server), NULL);
 
     assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
                   LK_OK);
 }
 
-static void a_try_for_a_held_lock_is_busy_at_once(void **state)
+LOCKING_TEST(a_try_for_a_held_lock_is_busy_at_once)
 {
-    locking *f = *state;
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(held);
@@ -64,9 +61,8 @@ static void a_try_for_a_held_lock_is_busy_at_once(void **state)
     assert_status(lk_hold_release(locking_hold(tried)), LK_OK);
 }
 
-static void a_wait_lasts_as_long_as_it_was_told(void **state)
+LOCKING_TEST(a_wait_lasts_as_long_as_it_was_told)
 {
-    locking *f = *state;
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *wanted = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(held);
@@ -81,9 +77,8 @@ static void a_wait_lasts_as_long_as_it_was_told(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_wait_that_times_out_leaves_the_queue(void **state)
+LOCKING_TEST(a_wait_that_times_out_leaves_the_queue)
 {
-    locking *f = *state;
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *wanted = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(held);
@@ -103,9 +98,8 @@ static bool is_full(void *client)
 }
 
 /* max_pending bounds the requests under way, each of which takes memory. */
-static void a_client_with_too_much_under_way_is_full(void **state)
+LOCKING_TEST(a_client_with_too_much_under_way_is_full)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 60000,
                                        .max_pending = 16};
@@ -130,9 +124,8 @@ static void a_client_with_too_much_under_way_is_full(void **state)
 }
 
 /* Neither on this thread nor on the one that ended the wait before. */
-static void a_failure_does_not_repeat_the_words_of_another(void **state)
+LOCKING_TEST(a_failure_does_not_repeat_the_words_of_another)
 {
-    locking *f = *state;
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *wrong = locking_lock(f, f->clients[1], "wrong");
@@ -154,9 +147,8 @@ static void a_failure_does_not_repeat_the_words_of_another(void **state)
 
 /* ---- re-entry ---- */
 
-static void a_thread_gets_again_what_it_holds(void **state)
+LOCKING_TEST(a_thread_gets_again_what_it_holds)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *first = locking_hold(lock);
@@ -174,9 +166,8 @@ static void a_thread_gets_again_what_it_holds(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void a_thread_re_enters_by_another_handle_on_the_name(void **state)
+LOCKING_TEST(a_thread_re_enters_by_another_handle_on_the_name)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *first = locking_hold(locking_lock(f, client, "n"));
     lk_hold *second = again(locking_lock(f, client, "n"));
@@ -186,9 +177,8 @@ static void a_thread_re_enters_by_another_handle_on_the_name(void **state)
     assert_status(lk_hold_release(second), LK_OK);
 }
 
-static void holds_may_be_released_in_any_order(void **state)
+LOCKING_TEST(holds_may_be_released_in_any_order)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *first = locking_hold(lock);
     lk_hold *second = again(lock);
@@ -203,9 +193,8 @@ static void holds_may_be_released_in_any_order(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void another_thread_is_another_owner(void **state)
+LOCKING_TEST(another_thread_is_another_owner)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
 
@@ -215,9 +204,8 @@ static void another_thread_is_another_owner(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void an_owner_gets_again_what_it_holds_from_any_thread(void **state)
+LOCKING_TEST(an_owner_gets_again_what_it_holds_from_any_thread)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -237,9 +225,8 @@ static void an_owner_gets_again_what_it_holds_from_any_thread(void **state)
     lk_owner_free(options.owner);
 }
 
-static void a_thread_does_not_own_what_its_owner_holds(void **state)
+LOCKING_TEST(a_thread_does_not_own_what_its_owner_holds)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT};
@@ -263,9 +250,8 @@ static void *release_it(void *hold)
     return (void *)(intptr_t)lk_hold_release(hold);
 }
 
-static void a_hold_may_be_released_by_another_thread(void **state)
+LOCKING_TEST(a_hold_may_be_released_by_another_thread)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
     pthread_t thread;
@@ -277,9 +263,8 @@ static void a_hold_may_be_released_by_another_thread(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void a_hold_outlives_its_handle(void **state)
+LOCKING_TEST(a_hold_outlives_its_handle)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
 
@@ -291,9 +276,8 @@ static void a_hold_outlives_its_handle(void **state)
 
 /* ---- fences ---- */
 
-static void a_fence_is_larger_than_those_before(void **state)
+LOCKING_TEST(a_fence_is_larger_than_those_before)
 {
-    locking *f = *state;
     lk_lock *locks[2] = {locking_lock(f, locking_open(f, NULL), "n"),
                          locking_lock(f, locking_open(f, NULL), "n")};
     uint64_t last = 0;
@@ -307,9 +291,8 @@ static void a_fence_is_larger_than_those_before(void **state)
     }
 }
 
-static void a_fence_grows_on_when_the_server_has_forgotten_all(void **state)
+LOCKING_TEST(a_fence_grows_on_when_the_server_has_forgotten_all)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
     uint64_t fence = lk_hold_fence(hold);
@@ -356,9 +339,8 @@ static void *crowd_run(void *data)
     return NULL;
 }
 
-static void twenty_threads_take_turns(void **state)
+LOCKING_TEST(twenty_threads_take_turns)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     struct crowd crowd = {.lock = locking_lock(f, client, "n")};
     pthread_t threads[THREADS];
@@ -375,9 +357,8 @@ static void twenty_threads_take_turns(void **state)
     locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-static void a_pair_of_acquire_and_release_costs_two_commands(void **state)
+LOCKING_TEST(a_pair_of_acquire_and_release_costs_two_commands)
 {
-    locking *f = *state;
     uint64_t begin = wait_now_ms();
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -408,31 +389,5 @@ static void a_pair_of_acquire_and_release_costs_two_commands(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_free_lock_is_had_at_once),
-        TEST(an_acquire_does_not_need_a_ready_client),
-        TEST(a_try_for_a_held_lock_is_busy_at_once),
-        TEST(a_wait_lasts_as_long_as_it_was_told),
-        TEST(a_wait_that_times_out_leaves_the_queue),
-        TEST(a_client_with_too_much_under_way_is_full),
-        TEST(a_failure_does_not_repeat_the_words_of_another),
-        TEST(a_thread_gets_again_what_it_holds),
-        TEST(a_thread_re_enters_by_another_handle_on_the_name),
-        TEST(holds_may_be_released_in_any_order),
-        TEST(another_thread_is_another_owner),
-        TEST(an_owner_gets_again_what_it_holds_from_any_thread),
-        TEST(a_thread_does_not_own_what_its_owner_holds),
-        TEST(a_hold_may_be_released_by_another_thread),
-        TEST(a_hold_outlives_its_handle),
-        TEST(a_fence_is_larger_than_those_before),
-        TEST(a_fence_grows_on_when_the_server_has_forgotten_all),
-        TEST(twenty_threads_take_turns),
-        TEST(a_pair_of_acquire_and_release_costs_two_commands),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -31,9 +31,8 @@ static lk_lock *lock_that_is_held(locking *f, lk_hold **ret_hold)
 
 /* ---- before ---- */
 
-static void a_token_that_was_fired_ends_a_wait_before_it_begins(void **state)
+LOCKING_TEST(a_token_that_was_fired_ends_a_wait_before_it_begins)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_acquire_options options = with(cancel_of(client));
@@ -50,9 +49,8 @@ static void a_token_that_was_fired_ends_a_wait_before_it_begins(void **state)
     assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
 }
 
-static void a_token_that_is_not_fired_changes_nothing(void **state)
+LOCKING_TEST(a_token_that_is_not_fired_changes_nothing)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_acquire_options options = with(cancel_of(client));
     lk_hold *hold = NULL;
@@ -68,9 +66,8 @@ static void a_token_that_is_not_fired_changes_nothing(void **state)
 
 /* ---- during ---- */
 
-static void a_token_ends_a_wait_and_its_place_in_the_queue(void **state)
+LOCKING_TEST(a_token_ends_a_wait_and_its_place_in_the_queue)
 {
-    locking *f = *state;
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
     lk_acquire_options options = with(cancel_of(f->clients[1]));
@@ -90,10 +87,9 @@ static void a_token_ends_a_wait_and_its_place_in_the_queue(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void a_token_ends_all_waits_that_name_it_and_no_other(void **state)
+LOCKING_TEST(a_token_ends_all_waits_that_name_it_and_no_other)
 {
     enum { WAITS = 6 };
-    locking *f = *state;
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
     lk_acquire_options one = with(cancel_of(f->clients[1]));
@@ -116,9 +112,8 @@ static void a_token_ends_all_waits_that_name_it_and_no_other(void **state)
     lk_cancel_free(other.cancel);
 }
 
-static void a_wait_for_a_server_that_is_not_there_can_be_canceled(void **state)
+LOCKING_TEST(a_wait_for_a_server_that_is_not_there_can_be_canceled)
 {
-    locking *f = *state;
     const lk_client_options client_options = {LK_CLIENT_OPTIONS_INIT,
                                               .offline_ms = 60000};
     lk_client *client =
@@ -143,9 +138,8 @@ static void on_signal(int signal)
     lk_cancel_fire(handlers_cancel);
 }
 
-static void a_signal_handler_may_fire_a_token(void **state)
+LOCKING_TEST(a_signal_handler_may_fire_a_token)
 {
-    locking *f = *state;
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
     lk_acquire_options options = with(cancel_of(f->clients[1]));
@@ -169,9 +163,8 @@ static void do_nothing(int signal)
     (void)signal;
 }
 
-static void a_signal_alone_does_not_end_a_wait(void **state)
+LOCKING_TEST(a_signal_alone_does_not_end_a_wait)
 {
-    locking *f = *state;
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
     struct sigaction action = {.sa_handler = do_nothing};
@@ -193,10 +186,9 @@ static void a_signal_alone_does_not_end_a_wait(void **state)
 /* ---- against a grant ---- */
 
 /* Whichever comes first: nothing that was granted is left behind. */
-static void a_grant_that_meets_a_cancel_is_not_lost(void **state)
+LOCKING_TEST(a_grant_that_meets_a_cancel_is_not_lost)
 {
     enum { ROUNDS = 50 };
-    locking *f = *state;
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
 
@@ -223,9 +215,8 @@ static void a_grant_that_meets_a_cancel_is_not_lost(void **state)
 
 /* ---- life ---- */
 
-static void a_token_may_be_fired_after_the_shutdown(void **state)
+LOCKING_TEST(a_token_may_be_fired_after_the_shutdown)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_cancel *cancel = cancel_of(client);
 
@@ -238,21 +229,5 @@ static void a_token_may_be_fired_after_the_shutdown(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_token_that_was_fired_ends_a_wait_before_it_begins),
-        TEST(a_token_that_is_not_fired_changes_nothing),
-        TEST(a_token_ends_a_wait_and_its_place_in_the_queue),
-        TEST(a_token_ends_all_waits_that_name_it_and_no_other),
-        TEST(a_wait_for_a_server_that_is_not_there_can_be_canceled),
-        TEST(a_signal_handler_may_fire_a_token),
-        TEST(a_signal_alone_does_not_end_a_wait),
-        TEST(a_grant_that_meets_a_cancel_is_not_lost),
-        TEST(a_token_may_be_fired_after_the_shutdown),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

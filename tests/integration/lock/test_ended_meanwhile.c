@@ -149,9 +149,8 @@ static const call_fn every_hold_has[] = {take_callback_back, set_callback,
 
 enum { EVERY_COUNT = sizeof(every_hold_has) / sizeof(every_hold_has[0]) };
 
-static void a_hold_may_end_while_its_callback_is_waited_for(void **state)
+LOCKING_TEST(a_hold_may_end_while_its_callback_is_waited_for)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
 
     for (size_t i = 0; i < EVERY_COUNT; i++)
@@ -159,9 +158,8 @@ static void a_hold_may_end_while_its_callback_is_waited_for(void **state)
     end_during(locking_hold(lock), export_it);
 }
 
-static void a_hold_of_a_multilock_may_end_so(void **state)
+LOCKING_TEST(a_hold_of_a_multilock_may_end_so)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_multilock *set = NULL;
 
@@ -179,11 +177,10 @@ static void a_hold_of_a_multilock_may_end_so(void **state)
     lk_multilock_free(set);
 }
 
-static void a_hold_of_a_redlock_may_end_so(void **state)
+LOCKING_TEST(a_hold_of_a_redlock_may_end_so)
 {
     const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT, .retry_ms = 10,
                                         .durable = 1};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_redlock *lock = NULL;
 
@@ -199,16 +196,5 @@ static void a_hold_of_a_redlock_may_end_so(void **state)
 
 int main(void)
 {
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_hold_may_end_while_its_callback_is_waited_for),
-        TEST(a_hold_of_a_multilock_may_end_so),
-        TEST(a_hold_of_a_redlock_may_end_so),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("ended_meanwhile", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

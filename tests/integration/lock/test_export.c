@@ -32,9 +32,8 @@ static lk_hold *passed_hold(locking *f, lk_client *client, lk_lock *lock)
     return NULL;
 }
 
-static void a_fence_passed_on_here_is_behind_that_of_the_import(void **state)
+LOCKING_TEST(a_fence_passed_on_here_is_behind_that_of_the_import)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *there = locking_lock(f, locking_open(f, NULL), "n");
     const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
@@ -53,9 +52,8 @@ static void a_fence_passed_on_here_is_behind_that_of_the_import(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_name_that_begins_with_a_blank_is_exported(void **state)
+LOCKING_TEST(a_name_that_begins_with_a_blank_is_exported)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, " n");
     lk_hold *hold = locking_hold(lock);
@@ -68,13 +66,5 @@ static void a_name_that_begins_with_a_blank_is_exported(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_fence_passed_on_here_is_behind_that_of_the_import),
-        TEST(a_name_that_begins_with_a_blank_is_exported),
-    };
-
-    return cmocka_run_group_tests_name("export", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -24,16 +24,13 @@ static taker *queue_up(locking *f, long long count)
     return t;
 }
 
-static void a_free_lock_cannot_be_released_by_force(void **state)
+LOCKING_TEST(a_free_lock_cannot_be_released_by_force)
 {
-    locking *f = *state;
-
     assert_status(lk_lock_force_release(lock_of_new_client(f)), LK_ENOTHELD);
 }
 
-static void a_forced_release_frees_the_lock(void **state)
+LOCKING_TEST(a_forced_release_frees_the_lock)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *forcing = lock_of_new_client(f);
 
@@ -44,9 +41,8 @@ static void a_forced_release_frees_the_lock(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void the_holder_is_told_of_a_forced_release(void **state)
+LOCKING_TEST(the_holder_is_told_of_a_forced_release)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));
     uint64_t begin = wait_now_ms();
@@ -61,10 +57,9 @@ static void the_holder_is_told_of_a_forced_release(void **state)
 }
 
 /* Whether or not the message meets an inbox that does not stand yet. */
-static void a_holder_that_has_just_begun_is_told_as_well(void **state)
+LOCKING_TEST(a_holder_that_has_just_begun_is_told_as_well)
 {
     enum { ROUNDS = 20 };
-    locking *f = *state;
     lk_lock *forcing = lock_of_new_client(f);
 
     for (int i = 0; i < ROUNDS; i++) {
@@ -92,9 +87,8 @@ static bool has_renewed(void *client)
 
 /* What it was handed it renews soon; the answer comes another way than the message,
    and could overtake it. */
-static void a_holder_that_was_handed_the_lock_is_told_too(void **state)
+LOCKING_TEST(a_holder_that_was_handed_the_lock_is_told_too)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
 
@@ -108,9 +102,8 @@ static void a_holder_that_was_handed_the_lock_is_told_too(void **state)
     assert_status(taker_release(t), LK_ELOST);
 }
 
-static void a_forced_release_hands_over_to_the_next_waiter(void **state)
+LOCKING_TEST(a_forced_release_hands_over_to_the_next_waiter)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
 
@@ -125,9 +118,8 @@ static void a_forced_release_hands_over_to_the_next_waiter(void **state)
 }
 
 /* A release that comes late, of what was taken by force, frees nothing. */
-static void the_holder_cannot_release_what_was_taken(void **state)
+LOCKING_TEST(the_holder_cannot_release_what_was_taken)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *forcing = lock_of_new_client(f);
     lk_hold *next;
@@ -141,9 +133,8 @@ static void the_holder_cannot_release_what_was_taken(void **state)
 }
 
 /* Nobody told the first holder: the server refuses its release. */
-static void a_release_frees_only_what_is_the_holders(void **state)
+LOCKING_TEST(a_release_frees_only_what_is_the_holders)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));
     lk_hold *next;
@@ -158,20 +149,5 @@ static void a_release_frees_only_what_is_the_holders(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_free_lock_cannot_be_released_by_force),
-        TEST(a_forced_release_frees_the_lock),
-        TEST(the_holder_is_told_of_a_forced_release),
-        TEST(a_holder_that_has_just_begun_is_told_as_well),
-        TEST(a_holder_that_was_handed_the_lock_is_told_too),
-        TEST(a_forced_release_hands_over_to_the_next_waiter),
-        TEST(the_holder_cannot_release_what_was_taken),
-        TEST(a_release_frees_only_what_is_the_holders),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

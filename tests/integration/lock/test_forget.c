@@ -53,9 +53,8 @@ static uint64_t lock_once(locking *f, lk_client *client, const char *name)
     return fence;
 }
 
-static void a_lock_that_is_held_stays(void **state)
+LOCKING_TEST(a_lock_that_is_held_stays)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
@@ -65,9 +64,8 @@ static void a_lock_that_is_held_stays(void **state)
     assert_forgotten(client, "n");
 }
 
-static void a_lock_that_is_waited_for_stays(void **state)
+LOCKING_TEST(a_lock_that_is_waited_for_stays)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     taker *next;
@@ -81,9 +79,8 @@ static void a_lock_that_is_waited_for_stays(void **state)
     assert_status(taker_join(next), LK_OK);
 }
 
-static void fences_do_not_go_back(void **state)
+LOCKING_TEST(fences_do_not_go_back)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     uint64_t ahead = UINT64_C(8000000000000000); /* of the server's clock */
 
@@ -97,10 +94,9 @@ static void fences_do_not_go_back(void **state)
     assert_true(lock_once(f, client, "n") > ahead);
 }
 
-static void what_is_forgotten_is_not_listed(void **state)
+LOCKING_TEST(what_is_forgotten_is_not_listed)
 {
     lk_list_options options = {LK_LIST_OPTIONS_INIT, .idle = 1};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_listing *listing;
 
@@ -111,9 +107,8 @@ static void what_is_forgotten_is_not_listed(void **state)
     lk_listing_free(listing);
 }
 
-static void a_read_write_locks_name_becomes_a_latchs(void **state)
+LOCKING_TEST(a_read_write_locks_name_becomes_a_latchs)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_rwlock *rwlock;
     lk_hold *hold;
@@ -130,10 +125,9 @@ static void a_read_write_locks_name_becomes_a_latchs(void **state)
     assert_status(arm(client, "n"), LK_OK);
 }
 
-static void a_semaphores_name_becomes_a_plain_ones(void **state)
+LOCKING_TEST(a_semaphores_name_becomes_a_plain_ones)
 {
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 3};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_semaphore *semaphore;
     lk_plain_semaphore *plain;
@@ -153,9 +147,8 @@ static void a_semaphores_name_becomes_a_plain_ones(void **state)
     lk_plain_semaphore_free(plain);
 }
 
-static void a_plain_semaphores_name_becomes_a_locks(void **state)
+LOCKING_TEST(a_plain_semaphores_name_becomes_a_locks)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_plain_semaphore *plain;
 
@@ -168,9 +161,8 @@ static void a_plain_semaphores_name_becomes_a_locks(void **state)
     lock_once(f, client, "n");
 }
 
-static void a_latchs_name_becomes_a_locks(void **state)
+LOCKING_TEST(a_latchs_name_becomes_a_locks)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_client *other = locking_open(f, NULL);
     lk_latch *latch;
@@ -190,9 +182,8 @@ static void a_latchs_name_becomes_a_locks(void **state)
     lock_once(f, client, "n");
 }
 
-static void what_only_redisson_uses_stays(void **state)
+LOCKING_TEST(what_only_redisson_uses_stays)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
 
     server_integer(f->server, "HSET jlock " JAVA " 1");
@@ -209,9 +200,8 @@ static void what_only_redisson_uses_stays(void **state)
                      5);
 }
 
-static void a_key_of_another_type_stays(void **state)
+LOCKING_TEST(a_key_of_another_type_stays)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
 
     lock_once(f, client, "n");
@@ -221,9 +211,8 @@ static void a_key_of_another_type_stays(void **state)
     assert_true(locking_exists(f, "n"));
 }
 
-static void the_async_form_calls_back_once(void **state)
+LOCKING_TEST(the_async_form_calls_back_once)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     call busy = {0}, done = {0}, none = {0};
@@ -239,9 +228,8 @@ static void the_async_form_calls_back_once(void **state)
     assert_int_equal(atomic_load(&done.ends), 1);
 }
 
-static void misuse_is_refused(void **state)
+LOCKING_TEST(misuse_is_refused)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
 
     assert_status(lk_forget(NULL, "n"), LK_EINVAL);
@@ -255,24 +243,5 @@ static void misuse_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_lock_that_is_held_stays),
-        TEST(a_lock_that_is_waited_for_stays),
-        TEST(fences_do_not_go_back),
-        TEST(what_is_forgotten_is_not_listed),
-        TEST(a_read_write_locks_name_becomes_a_latchs),
-        TEST(a_semaphores_name_becomes_a_plain_ones),
-        TEST(a_plain_semaphores_name_becomes_a_locks),
-        TEST(a_latchs_name_becomes_a_locks),
-        TEST(what_only_redisson_uses_stays),
-        TEST(a_key_of_another_type_stays),
-        TEST(the_async_form_calls_back_once),
-        TEST(misuse_is_refused),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

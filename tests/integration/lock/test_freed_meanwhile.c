@@ -100,10 +100,9 @@ static void lock_free(void *handle)
     lk_lock_free(handle);
 }
 
-static void a_lock_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_lock_may_be_freed_during_its_call)
 {
     lk_status (*const calls[])(void *handle) = {lock_info, lock_acquire};
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
 
     for (size_t i = 0; i < 2; i++) {
@@ -127,9 +126,8 @@ static void rwlock_free(void *handle)
     lk_rwlock_free(handle);
 }
 
-static void a_read_write_lock_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_read_write_lock_may_be_freed_during_its_call)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_rwlock *lock = NULL;
 
@@ -166,11 +164,10 @@ static void plain_free(void *handle)
     lk_plain_semaphore_free(handle);
 }
 
-static void a_semaphore_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_semaphore_may_be_freed_during_its_call)
 {
     lk_status (*const calls[])(void *handle) = {semaphore_acquire,
                                                 semaphore_resize};
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 2};
@@ -202,9 +199,8 @@ static void latch_free(void *handle)
     lk_latch_free(handle);
 }
 
-static void a_latch_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_latch_may_be_freed_during_its_call)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_latch *latch = NULL;
 
@@ -231,9 +227,8 @@ static void cell_free(void *handle)
     lk_cell_free(handle);
 }
 
-static void a_cell_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_cell_may_be_freed_during_its_call)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_cell *cell = NULL;
 
@@ -263,9 +258,8 @@ static void flight_free(void *handle)
     lk_flight_free(handle);
 }
 
-static void a_flight_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_flight_may_be_freed_during_its_call)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_flight *flight = NULL;
 
@@ -296,11 +290,10 @@ static void leader_free(void *handle)
     lk_leader_free(handle);
 }
 
-static void a_leader_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_leader_may_be_freed_during_its_call)
 {
     lk_status (*const calls[])(void *handle) = {leader_campaign,
                                                 leader_observe};
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
 
     for (size_t i = 0; i < 2; i++) {
@@ -335,11 +328,10 @@ static void stripes_free(void *handle)
     lk_stripes_free(handle);
 }
 
-static void stripes_may_be_freed_during_their_call(void **state)
+LOCKING_TEST(stripes_may_be_freed_during_their_call)
 {
     lk_status (*const calls[])(void *handle) = {stripes_acquire,
                                                 stripes_acquire_many};
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
 
     for (size_t i = 0; i < 2; i++) {
@@ -363,9 +355,8 @@ static void siglock_free(void *handle)
     lk_siglock_free(handle);
 }
 
-static void a_siglock_may_be_freed_during_its_call(void **state)
+LOCKING_TEST(a_siglock_may_be_freed_during_its_call)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_siglock *lock = NULL;
 
@@ -412,9 +403,8 @@ static lk_status extend(void *hold)
     return lk_hold_extend(hold, 30000);
 }
 
-static void a_hold_may_be_released_while_it_is_extended(void **state)
+LOCKING_TEST(a_hold_may_be_released_while_it_is_extended)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, open_impatient(f), "n");
 
     lose_during(f, extend, locking_hold_for(lock, LEASE_MS));
@@ -427,11 +417,10 @@ static lk_status downgrade(void *hold)
     return status == LK_OK ? LK_EINDOUBT : status; /* it is as good as done */
 }
 
-static void a_hold_may_be_released_while_it_is_downgraded(void **state)
+LOCKING_TEST(a_hold_may_be_released_while_it_is_downgraded)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};
-    locking *f = *state;
     lk_rwlock *lock = NULL;
     lk_hold *hold = NULL;
 
@@ -443,24 +432,5 @@ static void a_hold_may_be_released_while_it_is_downgraded(void **state)
 
 int main(void)
 {
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_lock_may_be_freed_during_its_call),
-        TEST(a_read_write_lock_may_be_freed_during_its_call),
-        TEST(a_semaphore_may_be_freed_during_its_call),
-        TEST(a_latch_may_be_freed_during_its_call),
-        TEST(a_cell_may_be_freed_during_its_call),
-        TEST(a_flight_may_be_freed_during_its_call),
-        TEST(a_leader_may_be_freed_during_its_call),
-        TEST(stripes_may_be_freed_during_their_call),
-        TEST(a_siglock_may_be_freed_during_its_call),
-        TEST(a_hold_may_be_released_while_it_is_extended),
-        TEST(a_hold_may_be_released_while_it_is_downgraded),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("freed_meanwhile", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -26,9 +26,8 @@ static taker *queue_up(locking *f, long long count)
 
 /* ---- between clients ---- */
 
-static void the_grant_is_a_message_and_not_a_command(void **state)
+LOCKING_TEST(the_grant_is_a_message_and_not_a_command)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
     lk_client *client = f->clients[1];
@@ -49,9 +48,8 @@ static void the_grant_is_a_message_and_not_a_command(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_grant_comes_at_once(void **state)
+LOCKING_TEST(a_grant_comes_at_once)
 {
-    locking *f = *state;
     lk_lock *locks[2] = {lock_of_new_client(f), lock_of_new_client(f)};
     uint64_t slowest = 0;
 
@@ -71,9 +69,8 @@ static void a_grant_comes_at_once(void **state)
     assert_in_range(slowest, 0, wait_allowed_ms(wait_scaled_ms(250)));
 }
 
-static void the_fence_grows_from_hand_to_hand(void **state)
+LOCKING_TEST(the_fence_grows_from_hand_to_hand)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     uint64_t fence = lk_hold_fence(hold);
     taker *second = queue_up(f, 1);
@@ -89,10 +86,9 @@ static void the_fence_grows_from_hand_to_hand(void **state)
     assert_status(taker_release(third), LK_OK);
 }
 
-static void waiters_are_served_in_the_order_in_which_they_queued(void **state)
+LOCKING_TEST(waiters_are_served_in_the_order_in_which_they_queued)
 {
     enum { WAITERS = 8 };
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *takers[WAITERS];
 
@@ -109,9 +105,8 @@ static void waiters_are_served_in_the_order_in_which_they_queued(void **state)
 }
 
 /* A pushed hold lives for a moment, until its owner is heard of. */
-static void a_hold_that_was_handed_over_gets_its_full_lease(void **state)
+LOCKING_TEST(a_hold_that_was_handed_over_gets_its_full_lease)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
     uint64_t end;
@@ -126,9 +121,8 @@ static void a_hold_that_was_handed_over_gets_its_full_lease(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_lease_of_the_callers_counts_from_the_hand_over(void **state)
+LOCKING_TEST(a_lease_of_the_callers_counts_from_the_hand_over)
 {
-    locking *f = *state;
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 4000};
     lk_hold *hold = locking_hold(lock_of_new_client(f));
@@ -149,10 +143,9 @@ static void a_lease_of_the_callers_counts_from_the_hand_over(void **state)
 
 /* ---- within a client ---- */
 
-static void a_client_stands_once_in_the_queue(void **state)
+LOCKING_TEST(a_client_stands_once_in_the_queue)
 {
     enum { THREADS = 5 };
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *lock = lock_of_new_client(f);
     taker *takers[THREADS];
@@ -171,9 +164,8 @@ static void a_client_stands_once_in_the_queue(void **state)
     }
 }
 
-static void a_wait_that_ends_leaves_its_place_to_the_next_thread(void **state)
+LOCKING_TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *lock = lock_of_new_client(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -196,9 +188,8 @@ static void a_wait_that_ends_leaves_its_place_to_the_next_thread(void **state)
     lk_cancel_free(options.cancel);
 }
 
-static void a_thread_waits_for_another_one_of_its_client(void **state)
+LOCKING_TEST(a_thread_waits_for_another_one_of_its_client)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_new_client(f);
     lk_hold *hold = locking_hold(lock);
     uint64_t fence = lk_hold_fence(hold);
@@ -270,9 +261,8 @@ static bool were_many(void *data)
     return locking_stats(data).acquires >= 20;
 }
 
-static void threads_hand_over_without_the_server(void **state)
+LOCKING_TEST(threads_hand_over_without_the_server)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     struct crowd crowd = {.lock = locking_lock(f, client, "n")};
     lk_client_stats before = locking_stats(client);
@@ -306,9 +296,8 @@ static bool turn_of_another(lk_lock *lock, struct crowd *crowd)
 }
 
 /* However eager they are, others come to their turn. */
-static void threads_that_hand_over_let_other_clients_in(void **state)
+LOCKING_TEST(threads_that_hand_over_let_other_clients_in)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     struct crowd crowd = {.lock = locking_lock(f, client, "n")};
     lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
@@ -324,9 +313,8 @@ static void threads_that_hand_over_let_other_clients_in(void **state)
 
 /* ---- newcomers ---- */
 
-static void a_newcomer_does_not_come_before_a_waiter(void **state)
+LOCKING_TEST(a_newcomer_does_not_come_before_a_waiter)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *newcomer = lock_of_new_client(f);
     taker *t = queue_up(f, 1);
@@ -341,9 +329,8 @@ static void a_newcomer_does_not_come_before_a_waiter(void **state)
 }
 
 /* Nobody released it, so nobody was told: the name is free for a moment. */
-static void a_newcomer_may_take_a_lock_that_is_free(void **state)
+LOCKING_TEST(a_newcomer_may_take_a_lock_that_is_free)
 {
-    locking *f = *state;
     lk_hold *deleted = locking_hold(lock_of_new_client(f));
     lk_lock *newcomer = lock_of_new_client(f);
     taker *t = queue_up(f, 1);
@@ -360,25 +347,5 @@ static void a_newcomer_may_take_a_lock_that_is_free(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_grant_is_a_message_and_not_a_command),
-        TEST(a_grant_comes_at_once),
-        TEST(the_fence_grows_from_hand_to_hand),
-        TEST(waiters_are_served_in_the_order_in_which_they_queued),
-        TEST(a_hold_that_was_handed_over_gets_its_full_lease),
-        TEST(a_lease_of_the_callers_counts_from_the_hand_over),
-        TEST(a_client_stands_once_in_the_queue),
-        TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread),
-        TEST(a_thread_waits_for_another_one_of_its_client),
-        TEST(threads_hand_over_without_the_server),
-        TEST(threads_that_hand_over_let_other_clients_in),
-        TEST(a_newcomer_does_not_come_before_a_waiter),
-        TEST(a_newcomer_may_take_a_lock_that_is_free),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

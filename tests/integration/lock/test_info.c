@@ -57,9 +57,8 @@ static void assert_is_this_process(const lk_party *party)
 
 /* ---- is it locked ---- */
 
-static void is_locked_tells_what_the_server_says(void **state)
+LOCKING_TEST(is_locked_tells_what_the_server_says)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_lock *other = lock_of_client_named(f, "b");
     bool locked = true;
@@ -77,9 +76,8 @@ static void is_locked_tells_what_the_server_says(void **state)
 
 /* ---- holders ---- */
 
-static void a_free_lock_has_neither_holder_nor_waiters(void **state)
+LOCKING_TEST(a_free_lock_has_neither_holder_nor_waiters)
 {
-    locking *f = *state;
     lk_info *info = info_of(lock_of_client_named(f, "a"));
 
     assert_int_equal(info->holder_count, 0);
@@ -88,9 +86,8 @@ static void a_free_lock_has_neither_holder_nor_waiters(void **state)
     lk_info_free(info);
 }
 
-static void the_holder_is_told_with_all_that_is_known(void **state)
+LOCKING_TEST(the_holder_is_told_with_all_that_is_known)
 {
-    locking *f = *state;
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "nightly report, part 2"};
     lk_lock *lock = lock_of_client_named(f, "reporter");
@@ -114,9 +111,8 @@ static void the_holder_is_told_with_all_that_is_known(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_holder_without_a_reason_has_an_empty_one(void **state)
+LOCKING_TEST(a_holder_without_a_reason_has_an_empty_one)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
     lk_info *info = info_of(lock);
@@ -126,9 +122,8 @@ static void a_holder_without_a_reason_has_an_empty_one(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void two_hundred_bytes_of_a_reason_are_kept(void **state)
+LOCKING_TEST(two_hundred_bytes_of_a_reason_are_kept)
 {
-    locking *f = *state;
     char reason[301];
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = reason};
@@ -148,9 +143,8 @@ static void two_hundred_bytes_of_a_reason_are_kept(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_holder_of_another_library_is_told_by_its_id(void **state)
+LOCKING_TEST(a_holder_of_another_library_is_told_by_its_id)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_info *info;
     const lk_party *holder;
@@ -178,9 +172,8 @@ static void a_holder_of_another_library_is_told_by_its_id(void **state)
 }
 
 /* What is written of a grant concerns the one that was granted. */
-static void of_two_holders_only_ours_is_told_of(void **state)
+LOCKING_TEST(of_two_holders_only_ours_is_told_of)
 {
-    locking *f = *state;
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "ours"};
     lk_lock *lock = lock_of_client_named(f, "a");
@@ -204,10 +197,9 @@ static void of_two_holders_only_ours_is_told_of(void **state)
 
 /* ---- waiters ---- */
 
-static void waiters_are_told_in_order(void **state)
+LOCKING_TEST(waiters_are_told_in_order)
 {
     enum { WAITERS = 3 };
-    locking *f = *state;
     const char *const names[WAITERS] = {"one", "two", "three"};
     lk_hold *hold = locking_hold(lock_of_client_named(f, "holder"));
     lk_info *info;
@@ -241,9 +233,8 @@ static void waiters_are_told_in_order(void **state)
         assert_status(taker_release(f->takers.all[i]), LK_OK);
 }
 
-static void of_many_waiters_the_first_64_are_listed(void **state)
+LOCKING_TEST(of_many_waiters_the_first_64_are_listed)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
     const long long now = (long long)time(NULL) * 1000000 / 16;
@@ -270,9 +261,8 @@ static void of_many_waiters_the_first_64_are_listed(void **state)
 
 /* ---- the record of a client ---- */
 
-static void a_client_has_a_record_that_ends_with_it(void **state)
+LOCKING_TEST(a_client_has_a_record_that_ends_with_it)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     char key[64];
 
@@ -284,9 +274,8 @@ static void a_client_has_a_record_that_ends_with_it(void **state)
     locking_wait_integer(f, 0, "EXISTS %s", key);
 }
 
-static void without_its_record_a_holder_is_told_by_its_id(void **state)
+LOCKING_TEST(without_its_record_a_holder_is_told_by_its_id)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
     lk_info *info;
@@ -304,9 +293,8 @@ static void without_its_record_a_holder_is_told_by_its_id(void **state)
 
 /* ---- counters ---- */
 
-static void counters_tell_what_is_there_now(void **state)
+LOCKING_TEST(counters_tell_what_is_there_now)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
     lk_hold *second = locking_hold(lock);
@@ -338,9 +326,8 @@ static bool is_renewed(void *data)
     return locking_stats(data).renewals > 0;
 }
 
-static void a_forgotten_script_is_sent_again(void **state)
+LOCKING_TEST(a_forgotten_script_is_sent_again)
 {
-    locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
 
@@ -370,10 +357,9 @@ static long long count_evals(locking *f)
 }
 
 /* All that was under way when it was forgotten, and not for each of them. */
-static void a_forgotten_script_is_sent_again_once_for_all(void **state)
+LOCKING_TEST(a_forgotten_script_is_sent_again_once_for_all)
 {
     enum { ASKED = 100 };
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     call calls[ASKED] = {{0}};
@@ -396,10 +382,8 @@ static void a_forgotten_script_is_sent_again_once_for_all(void **state)
     assert_int_equal(locking_stats(client).scripts_lost, 1);
 }
 
-static void
-a_caller_of_an_older_release_gets_the_counters_it_knows(void **state)
+LOCKING_TEST(a_caller_of_an_older_release_gets_the_counters_it_knows)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_client_stats stats;
 
@@ -413,27 +397,5 @@ a_caller_of_an_older_release_gets_the_counters_it_knows(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(is_locked_tells_what_the_server_says),
-        TEST(a_free_lock_has_neither_holder_nor_waiters),
-        TEST(the_holder_is_told_with_all_that_is_known),
-        TEST(a_holder_without_a_reason_has_an_empty_one),
-        TEST(two_hundred_bytes_of_a_reason_are_kept),
-        TEST(a_holder_of_another_library_is_told_by_its_id),
-        TEST(of_two_holders_only_ours_is_told_of),
-        TEST(waiters_are_told_in_order),
-        TEST(of_many_waiters_the_first_64_are_listed),
-        TEST(a_client_has_a_record_that_ends_with_it),
-        TEST(without_its_record_a_holder_is_told_by_its_id),
-        TEST(counters_tell_what_is_there_now),
-        TEST(a_forgotten_script_is_sent_again),
-        TEST(a_forgotten_script_is_sent_again_once_for_all),
-        TEST(a_caller_of_an_older_release_gets_the_counters_it_knows),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -32,9 +32,8 @@ static void assert_refused(locking *f, const char *name, lk_status expected)
 
 /* ---- what is left ---- */
 
-static void a_hold_is_redissons_hash(void **state)
+LOCKING_TEST(a_hold_is_redissons_hash)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     redisReply *reply = server_command(f->server, "HGETALL n");
@@ -49,9 +48,8 @@ static void a_hold_is_redissons_hash(void **state)
 }
 
 /* It keeps the fence, for an hour. */
-static void only_the_record_is_left_of_an_uncontended_lock(void **state)
+LOCKING_TEST(only_the_record_is_left_of_an_uncontended_lock)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     const long long hour = 3600000;
@@ -62,9 +60,8 @@ static void only_the_record_is_left_of_an_uncontended_lock(void **state)
     assert_in_range(locking_pttl(f, "latchkey:{n}:r"), hour / 2, hour + 30000);
 }
 
-static void of_a_contended_lock_no_more_is_left(void **state)
+LOCKING_TEST(of_a_contended_lock_no_more_is_left)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
                             LK_FOREVER, NULL);
@@ -78,9 +75,8 @@ static void of_a_contended_lock_no_more_is_left(void **state)
     assert_true(locking_pttl(f, "latchkey:{n}:r") > 0);
 }
 
-static void every_key_ends_by_itself(void **state)
+LOCKING_TEST(every_key_ends_by_itself)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
                             LK_FOREVER, NULL);
@@ -96,9 +92,8 @@ static void every_key_ends_by_itself(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_try_that_fails_writes_nothing(void **state)
+LOCKING_TEST(a_try_that_fails_writes_nothing)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *none = NULL;
@@ -111,9 +106,8 @@ static void a_try_that_fails_writes_nothing(void **state)
 
 /* ---- names ---- */
 
-static void a_tag_in_the_name_is_that_of_all_its_keys(void **state)
+LOCKING_TEST(a_tag_in_the_name_is_that_of_all_its_keys)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "orders:{eu}:1");
     lk_hold *hold = locking_hold(lock);
     taker *t =
@@ -128,9 +122,8 @@ static void a_tag_in_the_name_is_that_of_all_its_keys(void **state)
 }
 
 /* The one written with braces and the one without are two locks. */
-static void a_name_in_braces_is_another_name(void **state)
+LOCKING_TEST(a_name_in_braces_is_another_name)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *plain = locking_hold(locking_lock(f, client, "n"));
     lk_hold *braced =
@@ -147,9 +140,8 @@ static void a_name_in_braces_is_another_name(void **state)
     assert_false(locking_exists(f, "{n}"));
 }
 
-static void a_name_may_hold_any_bytes(void **state)
+LOCKING_TEST(a_name_may_hold_any_bytes)
 {
-    locking *f = *state;
     const char *const name = "a b\tc\r\n\"'%s\x80\xff]]--";
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), name));
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), name),
@@ -161,9 +153,8 @@ static void a_name_may_hold_any_bytes(void **state)
     assert_false(locking_exists(f, name));
 }
 
-static void a_name_may_have_512_bytes(void **state)
+LOCKING_TEST(a_name_may_have_512_bytes)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     char name[514];
     lk_lock *lock = NULL;
@@ -178,9 +169,8 @@ static void a_name_may_have_512_bytes(void **state)
 
 /* ---- what is not ours ---- */
 
-static void a_string_is_not_a_lock(void **state)
+LOCKING_TEST(a_string_is_not_a_lock)
 {
-    locking *f = *state;
     char *value;
 
     free(server_string(f->server, "SET n precious"));
@@ -191,10 +181,8 @@ static void a_string_is_not_a_lock(void **state)
     locking_wait_integer(f, 2, "DBSIZE", NULL); /* and the record */
 }
 
-static void a_read_write_lock_is_not_a_lock(void **state)
+LOCKING_TEST(a_read_write_lock_is_not_a_lock)
 {
-    locking *f = *state;
-
     assert_int_equal(server_integer(f->server, "HSET n mode read somebody:1 1"),
                      2);
     assert_refused(f, "n", LK_ETYPE);
@@ -202,20 +190,16 @@ static void a_read_write_lock_is_not_a_lock(void **state)
     locking_wait_integer(f, 2, "DBSIZE", NULL);
 }
 
-static void a_state_that_is_not_ours_is_left_alone(void **state)
+LOCKING_TEST(a_state_that_is_not_ours_is_left_alone)
 {
-    locking *f = *state;
-
     free(server_string(f->server, "SET latchkey:{n}:r precious"));
     assert_refused(f, "n", LK_EMISMATCH);
     assert_false(locking_exists(f, "n"));
     locking_wait_integer(f, 2, "DBSIZE", NULL);
 }
 
-static void another_layout_is_a_mismatch(void **state)
+LOCKING_TEST(another_layout_is_a_mismatch)
 {
-    locking *f = *state;
-
     free(server_string(f->server, "SET latchkey:{n}:r %s",
                        "3l 7 0 0 - - - 0 - - - 0 0 - - "));
     assert_refused(f, "n", LK_EMISMATCH);
@@ -224,10 +208,8 @@ static void another_layout_is_a_mismatch(void **state)
 }
 
 /* What becomes wrong under a waiter ends its wait. */
-static void
-a_waiter_is_refused_when_the_key_becomes_something_else(void **state)
+LOCKING_TEST(a_waiter_is_refused_when_the_key_becomes_something_else)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 60000);
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
@@ -241,9 +223,8 @@ a_waiter_is_refused_when_the_key_becomes_something_else(void **state)
     (void)lk_hold_release(hold);
 }
 
-static void a_hold_whose_key_was_replaced_is_lost_at_its_release(void **state)
+LOCKING_TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     uint64_t begin = wait_now_ms();
     char *value;
@@ -259,27 +240,5 @@ static void a_hold_whose_key_was_replaced_is_lost_at_its_release(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_hold_is_redissons_hash),
-        TEST(only_the_record_is_left_of_an_uncontended_lock),
-        TEST(of_a_contended_lock_no_more_is_left),
-        TEST(every_key_ends_by_itself),
-        TEST(a_try_that_fails_writes_nothing),
-        TEST(a_tag_in_the_name_is_that_of_all_its_keys),
-        TEST(a_name_in_braces_is_another_name),
-        TEST(a_name_may_hold_any_bytes),
-        TEST(a_name_may_have_512_bytes),
-        TEST(a_string_is_not_a_lock),
-        TEST(a_read_write_lock_is_not_a_lock),
-        TEST(a_state_that_is_not_ours_is_left_alone),
-        TEST(another_layout_is_a_mismatch),
-        TEST(a_waiter_is_refused_when_the_key_becomes_something_else),
-        TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -23,9 +23,8 @@ static bool is_readable(int fd)
 
 /* ---- a lease of the caller's ---- */
 
-static void a_lease_ends_when_it_was_told_to(void **state)
+LOCKING_TEST(a_lease_ends_when_it_was_told_to)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
     lk_hold *hold = locking_hold_for(lock, lease);
@@ -43,9 +42,8 @@ static void a_lease_ends_when_it_was_told_to(void **state)
 }
 
 /* The holder believes less than the server grants, and never more. */
-static void a_hold_is_lost_before_the_server_drops_it(void **state)
+LOCKING_TEST(a_hold_is_lost_before_the_server_drops_it)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
 
     for (int i = 0; i < 5; i++) {
@@ -61,9 +59,8 @@ static void a_hold_is_lost_before_the_server_drops_it(void **state)
     }
 }
 
-static void a_lost_hold_tells_for_how_long(void **state)
+LOCKING_TEST(a_lost_hold_tells_for_how_long)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 100);
     uint64_t lost_at;
@@ -83,9 +80,8 @@ static bool has_counted_a_loss(void *data)
     return locking_stats(data).losses == 1;
 }
 
-static void a_lease_of_the_callers_is_never_renewed(void **state)
+LOCKING_TEST(a_lease_of_the_callers_is_never_renewed)
 {
-    locking *f = *state;
     const unsigned watchdog_ms = wait_lease_ms();
     uint64_t begin = wait_now_ms();
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
@@ -107,9 +103,8 @@ static void a_lease_of_the_callers_is_never_renewed(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void the_lease_of_the_lock_is_that_of_its_acquires(void **state)
+LOCKING_TEST(the_lease_of_the_lock_is_that_of_its_acquires)
 {
-    locking *f = *state;
     const lk_lock_options options = {LK_LOCK_OPTIONS_INIT, .lease_ms = 5000};
     lk_lock *lock = NULL;
     lk_hold *hold;
@@ -125,9 +120,8 @@ static void the_lease_of_the_lock_is_that_of_its_acquires(void **state)
     lk_lock_free(lock);
 }
 
-static void a_lost_lock_is_free_for_others(void **state)
+LOCKING_TEST(a_lost_lock_is_free_for_others)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *other = locking_lock(f, locking_open(f, NULL), "n");
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
@@ -145,9 +139,8 @@ static void a_lost_lock_is_free_for_others(void **state)
 }
 
 /* What is lost cannot be re-entered: it is acquired anew. */
-static void a_lost_hold_is_not_re_entered(void **state)
+LOCKING_TEST(a_lost_hold_is_not_re_entered)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *lost = locking_hold_for(lock, 50);
     lk_hold *fresh = NULL;
@@ -163,9 +156,8 @@ static void a_lost_hold_is_not_re_entered(void **state)
 
 /* ---- the watchdog ---- */
 
-static void the_watchdog_keeps_a_hold_alive(void **state)
+LOCKING_TEST(the_watchdog_keeps_a_hold_alive)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     uint64_t end = wait_now_ms() + 3 * (uint64_t)wait_lease_ms();
@@ -180,10 +172,9 @@ static void the_watchdog_keeps_a_hold_alive(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
+LOCKING_TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands)
 {
     enum { HOLDS = 1000 };
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     static lk_hold *holds[HOLDS];
     lk_client_stats before, after;
@@ -211,9 +202,8 @@ static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
                 3);
 }
 
-static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
+LOCKING_TEST(a_hold_that_was_deleted_is_lost_at_the_next_renewal)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
@@ -223,9 +213,8 @@ static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
+LOCKING_TEST(a_hold_that_somebody_else_has_is_lost_as_taken)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
@@ -239,9 +228,8 @@ static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
     assert_true(locking_exists(f, "n"));
 }
 
-static void without_an_answer_a_hold_is_lost_by_its_deadline(void **state)
+LOCKING_TEST(without_an_answer_a_hold_is_lost_by_its_deadline)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     uint64_t begin = wait_now_ms();
@@ -257,9 +245,8 @@ static void without_an_answer_a_hold_is_lost_by_its_deadline(void **state)
 
 /* ---- longer ---- */
 
-static void to_extend_makes_a_lease_last_longer(void **state)
+LOCKING_TEST(to_extend_makes_a_lease_last_longer)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
 
@@ -271,9 +258,8 @@ static void to_extend_makes_a_lease_last_longer(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void to_extend_never_makes_a_lease_shorter(void **state)
+LOCKING_TEST(to_extend_never_makes_a_lease_shorter)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 20000);
 
@@ -283,9 +269,8 @@ static void to_extend_never_makes_a_lease_shorter(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_hold_under_watch_can_be_extended(void **state)
+LOCKING_TEST(a_hold_under_watch_can_be_extended)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
@@ -296,9 +281,8 @@ static void a_hold_under_watch_can_be_extended(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_lost_hold_cannot_be_extended(void **state)
+LOCKING_TEST(a_lost_hold_cannot_be_extended)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
 
@@ -308,9 +292,8 @@ static void a_lost_hold_cannot_be_extended(void **state)
     locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-static void to_extend_finds_out_that_a_hold_is_gone(void **state)
+LOCKING_TEST(to_extend_finds_out_that_a_hold_is_gone)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 60000);
 
@@ -324,9 +307,8 @@ static void to_extend_finds_out_that_a_hold_is_gone(void **state)
 
 /* ---- the descriptor ---- */
 
-static void the_descriptor_is_readable_when_the_lease_ends(void **state)
+LOCKING_TEST(the_descriptor_is_readable_when_the_lease_ends)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
@@ -341,9 +323,8 @@ static void the_descriptor_is_readable_when_the_lease_ends(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void the_descriptor_follows_the_renewals(void **state)
+LOCKING_TEST(the_descriptor_follows_the_renewals)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
@@ -355,9 +336,8 @@ static void the_descriptor_follows_the_renewals(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void the_descriptor_of_a_lost_hold_is_readable(void **state)
+LOCKING_TEST(the_descriptor_of_a_lost_hold_is_readable)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
     struct pollfd p = {.events = POLLIN};
@@ -398,9 +378,8 @@ static void stay_busy(lk_hold *hold, uint64_t remaining_ms, void *data)
     atomic_store(&b->has_ended, true);
 }
 
-static void the_descriptor_needs_no_thread_of_the_clients(void **state)
+LOCKING_TEST(the_descriptor_needs_no_thread_of_the_clients)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *hold =
         locking_hold_for(locking_lock(f, client, "n"), wait_lease_ms());
@@ -425,33 +404,5 @@ static void the_descriptor_needs_no_thread_of_the_clients(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_lease_ends_when_it_was_told_to),
-        TEST(a_hold_is_lost_before_the_server_drops_it),
-        TEST(a_lost_hold_tells_for_how_long),
-        TEST(a_lease_of_the_callers_is_never_renewed),
-        TEST(the_lease_of_the_lock_is_that_of_its_acquires),
-        TEST(a_lost_lock_is_free_for_others),
-        TEST(a_lost_hold_is_not_re_entered),
-        TEST(the_watchdog_keeps_a_hold_alive),
-        TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands),
-        TEST(a_hold_that_was_deleted_is_lost_at_the_next_renewal),
-        TEST(a_hold_that_somebody_else_has_is_lost_as_taken),
-        TEST(without_an_answer_a_hold_is_lost_by_its_deadline),
-        TEST(to_extend_makes_a_lease_last_longer),
-        TEST(to_extend_never_makes_a_lease_shorter),
-        TEST(a_hold_under_watch_can_be_extended),
-        TEST(a_lost_hold_cannot_be_extended),
-        TEST(to_extend_finds_out_that_a_hold_is_gone),
-        TEST(the_descriptor_is_readable_when_the_lease_ends),
-        TEST(the_descriptor_follows_the_renewals),
-        TEST(the_descriptor_of_a_lost_hold_is_readable),
-        TEST(the_descriptor_needs_no_thread_of_the_clients),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

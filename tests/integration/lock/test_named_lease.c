@@ -36,9 +36,8 @@ wait_behind_a_canceled_one(locking *f, lk_lock *lock, lk_client *client)
     return stays;
 }
 
-static void a_hold_has_its_own_lease_and_not_a_canceled_waits(void **state)
+LOCKING_TEST(a_hold_has_its_own_lease_and_not_a_canceled_waits)
 {
-    locking *f = ((rwlocking *)*state)->base;
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *before = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     taker *t =
@@ -52,9 +51,8 @@ static void a_hold_has_its_own_lease_and_not_a_canceled_waits(void **state)
 
 /* It asked while the server stood still: the answer would have been a hold with
    the lease of the one that is gone. */
-static void nor_has_it_if_the_server_answers_late(void **state)
+LOCKING_TEST(nor_has_it_if_the_server_answers_late)
 {
-    locking *f = ((rwlocking *)*state)->base;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_acquire_options first = {LK_ACQUIRE_OPTIONS_INIT};
@@ -88,9 +86,8 @@ static lk_client *open_watchdog(locking *f)
     return locking_open_calm(f, &options);
 }
 
-static void what_was_extended_is_not_passed_on_as_that(void **state)
+LOCKING_TEST(what_was_extended_is_not_passed_on_as_that)
 {
-    locking *f = ((rwlocking *)*state)->base;
     lk_client *client = open_watchdog(f);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock);
@@ -106,9 +103,8 @@ static void what_was_extended_is_not_passed_on_as_that(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void what_was_extended_is_not_joined(void **state)
+RWLOCK_TEST(what_was_extended_is_not_joined)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_lock(f, open_watchdog(f->base));
     lk_hold *first = rwlocking_hold(f, lock, RW_READ), *second;
 
@@ -123,14 +119,5 @@ static void what_was_extended_is_not_joined(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(a_hold_has_its_own_lease_and_not_a_canceled_waits),
-        RWLOCK_TEST(nor_has_it_if_the_server_answers_late),
-        RWLOCK_TEST(what_was_extended_is_not_passed_on_as_that),
-        RWLOCK_TEST(what_was_extended_is_not_joined),
-    };
-
-    return cmocka_run_group_tests_name("named_lease", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -14,9 +14,8 @@ enum { LONG_MS = 60000 };
 
 /* ---- what a pass costs -------------------------------------------------------- */
 
-static void a_pass_costs_no_command_and_has_a_fence_of_its_own(void **state)
+LOCKING_TEST(a_pass_costs_no_command_and_has_a_fence_of_its_own)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     ledger *l = ledger_new();
@@ -68,9 +67,8 @@ static void *work(void *data)
     return NULL;
 }
 
-static void threads_of_one_client_pass_it_with_growing_fences(void **state)
+LOCKING_TEST(threads_of_one_client_pass_it_with_growing_fences)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     ledger *l = ledger_new();
@@ -95,9 +93,8 @@ static void threads_of_one_client_pass_it_with_growing_fences(void **state)
 
 /* ---- others ------------------------------------------------------------------- */
 
-static void another_clients_waiter_gets_its_turn(void **state)
+LOCKING_TEST(another_clients_waiter_gets_its_turn)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
     ledger *l = ledger_new();
@@ -142,24 +139,24 @@ contend(locking *f, ledger *l, bool works, int grants, uint64_t *ret_passes)
     }
 }
 
-static void fences_of_two_clients_never_overlap(void **state)
+LOCKING_TEST(fences_of_two_clients_never_overlap)
 {
     ledger *l = ledger_new();
     uint64_t passes[2];
 
-    contend(*state, l, false, 5000, passes);
+    contend(f, l, false, 5000, passes);
     assert_true(atomic_load(&l->count) >= 10000);
     assert_true(ledger_grows(l));
     assert_true(ledger_changes(l) >= 20);
     ledger_free(l);
 }
 
-static void two_clients_that_contend_pass_it_in_turns(void **state)
+LOCKING_TEST(two_clients_that_contend_pass_it_in_turns)
 {
     ledger *l = ledger_new();
     uint64_t passes[2];
 
-    contend(*state, l, true, 1000, passes);
+    contend(f, l, true, 1000, passes);
     assert_true(passes[0] > 0);
     assert_true(passes[1] > 0);
     assert_true(ledger_grows(l));
@@ -169,9 +166,8 @@ static void two_clients_that_contend_pass_it_in_turns(void **state)
 
 /* ---- what is not passed ---------------------------------------------------------- */
 
-static void a_hold_with_a_lease_of_its_own_is_not_passed(void **state)
+LOCKING_TEST(a_hold_with_a_lease_of_its_own_is_not_passed)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold_for(lock, 20000);
@@ -183,9 +179,8 @@ static void a_hold_with_a_lease_of_its_own_is_not_passed(void **state)
     assert_int_equal(locking_stats(client).passes, 0);
 }
 
-static void a_wait_with_a_lease_behind_a_watchdog_hold_queues(void **state)
+LOCKING_TEST(a_wait_with_a_lease_behind_a_watchdog_hold_queues)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     const lk_acquire_options leased = {LK_ACQUIRE_OPTIONS_INIT,
@@ -201,9 +196,8 @@ static void a_wait_with_a_lease_behind_a_watchdog_hold_queues(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_wait_behind_a_watchdog_hold_does_not_queue(void **state)
+LOCKING_TEST(a_wait_behind_a_watchdog_hold_does_not_queue)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock);
@@ -218,9 +212,8 @@ static void a_wait_behind_a_watchdog_hold_does_not_queue(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_lost_hold_is_not_passed(void **state)
+LOCKING_TEST(a_lost_hold_is_not_passed)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_lock *operator_lock = locking_lock(f, locking_open(f, NULL), "n");
@@ -240,10 +233,8 @@ static void a_lost_hold_is_not_passed(void **state)
 }
 
 /* Once the server does not know the hold any more, passes end as well. */
-static void
-a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked(void **state)
+LOCKING_TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     ledger *l = ledger_new();
@@ -263,10 +254,8 @@ a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked(void **state)
 
 /* ---- the server away ---------------------------------------------------------------- */
 
-static void
-while_the_server_stands_still_passes_end_with_the_budget(void **state)
+LOCKING_TEST(while_the_server_stands_still_passes_end_with_the_budget)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     ledger *l = ledger_new();
@@ -289,10 +278,8 @@ while_the_server_stands_still_passes_end_with_the_budget(void **state)
     ledger_free(l);
 }
 
-static void
-a_server_that_comes_back_empty_goes_on_with_larger_fences(void **state)
+LOCKING_TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     ledger *l = ledger_new();
@@ -313,24 +300,5 @@ a_server_that_comes_back_empty_goes_on_with_larger_fences(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_pass_costs_no_command_and_has_a_fence_of_its_own),
-        TEST(threads_of_one_client_pass_it_with_growing_fences),
-        TEST(another_clients_waiter_gets_its_turn),
-        TEST(fences_of_two_clients_never_overlap),
-        TEST(two_clients_that_contend_pass_it_in_turns),
-        TEST(a_hold_with_a_lease_of_its_own_is_not_passed),
-        TEST(a_wait_with_a_lease_behind_a_watchdog_hold_queues),
-        TEST(a_wait_behind_a_watchdog_hold_does_not_queue),
-        TEST(a_lost_hold_is_not_passed),
-        TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked),
-        TEST(while_the_server_stands_still_passes_end_with_the_budget),
-        TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("pass", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

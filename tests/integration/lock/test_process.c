@@ -125,9 +125,8 @@ static bool are_three_named(void *data)
     return named >= 3;
 }
 
-static void its_threads_take_no_signal_of_the_programs(void **state)
+LOCKING_TEST(its_threads_take_no_signal_of_the_programs)
 {
-    locking *f = *state;
     bool before[MOST] = {false};
     bool after[MOST] = {false};
     int pid = (int)getpid();
@@ -159,9 +158,8 @@ static void its_threads_take_no_signal_of_the_programs(void **state)
     assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
-static void the_callers_signal_mask_stays_as_it_was(void **state)
+LOCKING_TEST(the_callers_signal_mask_stays_as_it_was)
 {
-    locking *f = *state;
     sigset_t before, mine, after;
 
     (void)sigemptyset(&mine);
@@ -176,9 +174,8 @@ static void the_callers_signal_mask_stays_as_it_was(void **state)
 /* As the program found them, before any client was opened. */
 static struct sigaction actions_at_start[32];
 
-static void no_signal_handler_is_installed(void **state)
+LOCKING_TEST(no_signal_handler_is_installed)
 {
-    locking *f = *state;
     struct sigaction now;
     lk_client *client;
     lk_hold *hold = work(f, &client);
@@ -193,9 +190,8 @@ static void no_signal_handler_is_installed(void **state)
     assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
-static void all_its_descriptors_are_closed_by_exec(void **state)
+LOCKING_TEST(all_its_descriptors_are_closed_by_exec)
 {
-    locking *f = *state;
     bool before[MOST] = {false};
     bool after[MOST] = {false};
     lk_client *client;
@@ -222,9 +218,8 @@ static void all_its_descriptors_are_closed_by_exec(void **state)
     assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
-static void a_client_leaves_no_descriptor_and_no_thread(void **state)
+LOCKING_TEST(a_client_leaves_no_descriptor_and_no_thread)
 {
-    locking *f = *state;
     bool before[MOST] = {false};
     bool after[MOST] = {false};
 
@@ -265,9 +260,8 @@ static void fail_in_many_ways(locking *f)
     freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
 }
 
-static void the_library_prints_nothing(void **state)
+LOCKING_TEST(the_library_prints_nothing)
 {
-    locking *f = *state;
     FILE *output = tmpfile();
     int kept[2];
     long size;
@@ -299,17 +293,5 @@ static int start(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(its_threads_take_no_signal_of_the_programs),
-        TEST(the_callers_signal_mask_stays_as_it_was),
-        TEST(no_signal_handler_is_installed),
-        TEST(all_its_descriptors_are_closed_by_exec),
-        TEST(a_client_leaves_no_descriptor_and_no_thread),
-        TEST(the_library_prints_nothing),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, start, locking_stop_server);
+    return check_all(start, locking_stop_server);
 }

@@ -78,11 +78,12 @@ static bool suitor_has_it(suitor *s)
     return s->has_it;
 }
 
+#define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, teardown)
+
 /* ---- who keeps whom out ---- */
 
-static void our_hold_keeps_redisson_out(void **state)
+TEST(our_hold_keeps_redisson_out)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     standin *java = redisson(f, STANDIN_LOCK);
 
@@ -94,9 +95,8 @@ static void our_hold_keeps_redisson_out(void **state)
     assert_int_equal(standin_unlock(java), 1);
 }
 
-static void redissons_hold_keeps_us_out(void **state)
+TEST(redissons_hold_keeps_us_out)
 {
-    locking *f = *state;
     lk_lock *lock = ours(f);
     standin *java = redisson(f, STANDIN_LOCK);
     lk_hold *hold = NULL;
@@ -111,9 +111,8 @@ static void redissons_hold_keeps_us_out(void **state)
 }
 
 /* Redisson waits for as long as its acquire answers: the lease that is left. */
-static void redisson_sees_the_lease_of_our_hold(void **state)
+TEST(redisson_sees_the_lease_of_our_hold)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold_for(ours(f), 20000);
     standin *java = redisson(f, STANDIN_LOCK);
 
@@ -121,9 +120,8 @@ static void redisson_sees_the_lease_of_our_hold(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void we_see_the_owner_and_the_lease_of_redissons_hold(void **state)
+TEST(we_see_the_owner_and_the_lease_of_redissons_hold)
 {
-    locking *f = *state;
     lk_lock *lock = ours(f);
     standin *java = redisson(f, STANDIN_LOCK);
     lk_info *info = NULL;
@@ -142,9 +140,8 @@ static void we_see_the_owner_and_the_lease_of_redissons_hold(void **state)
 }
 
 /* Its process is gone; its lease is all that there is. */
-static void a_dead_hold_of_redissons_ends_with_its_lease(void **state)
+TEST(a_dead_hold_of_redissons_ends_with_its_lease)
 {
-    locking *f = *state;
     standin *java = redisson(f, STANDIN_LOCK);
     lk_lock *lock = ours(f);
     uint64_t begin = wait_now_ms();
@@ -158,9 +155,8 @@ static void a_dead_hold_of_redissons_ends_with_its_lease(void **state)
                     wait_allowed_ms(600 + wait_scaled_ms(AT_ONCE_MS)));
 }
 
-static void a_hold_of_ours_that_expires_goes_to_redisson(void **state)
+TEST(a_hold_of_ours_that_expires_goes_to_redisson)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold_for(ours(f), 600);
     standin *java = redisson(f, STANDIN_LOCK);
 
@@ -192,27 +188,26 @@ static void a_release_serves_our_waiter_at_once(locking *f, standin_kind kind,
     assert_status(taker_release(t), LK_OK);
 }
 
-static void redissons_release_serves_our_waiter_at_once(void **state)
+TEST(redissons_release_serves_our_waiter_at_once)
 {
-    a_release_serves_our_waiter_at_once(*state, STANDIN_LOCK, ours(*state));
+    a_release_serves_our_waiter_at_once(f, STANDIN_LOCK, ours(f));
 }
 
-static void that_of_a_spin_lock_does_which_tells_nobody(void **state)
+TEST(that_of_a_spin_lock_does_which_tells_nobody)
 {
-    a_release_serves_our_waiter_at_once(*state, STANDIN_SPIN, ours(*state));
+    a_release_serves_our_waiter_at_once(f, STANDIN_SPIN, ours(f));
 }
 
-static void that_of_a_fair_lock_does_which_tells_its_own(void **state)
+TEST(that_of_a_fair_lock_does_which_tells_its_own)
 {
-    a_release_serves_our_waiter_at_once(*state, STANDIN_FAIR, ours(*state));
+    a_release_serves_our_waiter_at_once(f, STANDIN_FAIR, ours(f));
 }
 
 /* Then it looks every few milliseconds. */
-static void it_does_where_the_server_may_not_tell(void **state)
+TEST(it_does_where_the_server_may_not_tell)
 {
     static const lk_client_options app = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                           .password = "secret"};
-    locking *f = *state;
     lk_lock *lock;
 
     freeReplyObject(
@@ -224,9 +219,8 @@ static void it_does_where_the_server_may_not_tell(void **state)
 }
 
 /* A look a second, the first in line and the others. */
-static void waiting_for_redissons_hold_costs_next_to_nothing(void **state)
+TEST(waiting_for_redissons_hold_costs_next_to_nothing)
 {
-    locking *f = *state;
     standin *java = redisson(f, STANDIN_LOCK);
     lk_client *first = locking_open(f, NULL);
     lk_client *second = locking_open(f, NULL);
@@ -245,9 +239,8 @@ static void waiting_for_redissons_hold_costs_next_to_nothing(void **state)
     assert_status(taker_release(takers[1]), LK_OK);
 }
 
-static void our_release_wakes_redissons_waiter(void **state)
+TEST(our_release_wakes_redissons_waiter)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     suitor s;
 
@@ -258,9 +251,8 @@ static void our_release_wakes_redissons_waiter(void **state)
 }
 
 /* One release, one message, and its text is Redisson's: 0. */
-static void a_release_that_none_of_ours_waits_for_says_0_once(void **state)
+TEST(a_release_that_none_of_ours_waits_for_says_0_once)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     standin *java = redisson(f, STANDIN_LOCK);
 
@@ -290,9 +282,8 @@ static void redisson_has_it(suitor *s)
 
 /* An open release: Redisson is told at once, and whoever comes first has it.
    The other one has it next. */
-static void our_release_wakes_redisson_though_ours_wait(void **state)
+TEST(our_release_wakes_redisson_though_ours_wait)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     taker *t = locking_take(f, ours(f), LK_FOREVER, NULL);
     standin *listener;
@@ -317,9 +308,8 @@ static void our_release_wakes_redisson_though_ours_wait(void **state)
 }
 
 /* Nobody of Redisson's takes it, so it is ours. */
-static void an_open_release_is_not_lost_on_our_waiter(void **state)
+TEST(an_open_release_is_not_lost_on_our_waiter)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     taker *t = locking_take(f, ours(f), LK_FOREVER, NULL);
     standin *java = redisson(f, STANDIN_LOCK);
@@ -338,9 +328,8 @@ static void an_open_release_is_not_lost_on_our_waiter(void **state)
 
 /* ---- what is Redisson's alone ---- */
 
-static void redissons_reentry_is_counted_by_redisson_alone(void **state)
+TEST(redissons_reentry_is_counted_by_redisson_alone)
 {
-    locking *f = *state;
     standin *java = redisson(f, STANDIN_LOCK);
     taker *t;
 
@@ -360,9 +349,8 @@ static void redissons_reentry_is_counted_by_redisson_alone(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_waiter_of_ours_does_not_lengthen_redissons_lease(void **state)
+TEST(a_waiter_of_ours_does_not_lengthen_redissons_lease)
 {
-    locking *f = *state;
     standin *java = redisson(f, STANDIN_LOCK);
     taker *t;
 
@@ -376,9 +364,8 @@ static void a_waiter_of_ours_does_not_lengthen_redissons_lease(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void redissons_watchdog_keeps_its_hold_while_ours_wait(void **state)
+TEST(redissons_watchdog_keeps_its_hold_while_ours_wait)
 {
-    locking *f = *state;
     standin *java = redisson(f, STANDIN_LOCK);
     taker *t;
 
@@ -392,9 +379,8 @@ static void redissons_watchdog_keeps_its_hold_while_ours_wait(void **state)
 }
 
 /* Its latches and its counters of other names are of no concern. */
-static void what_redisson_leaves_behind_does_not_disturb(void **state)
+TEST(what_redisson_leaves_behind_does_not_disturb)
 {
-    locking *f = *state;
     standin *java = redisson(f, STANDIN_LOCK);
     lk_lock *lock = ours(f);
 
@@ -418,9 +404,8 @@ static lk_hold *watched_hold(locking *f)
     return locking_hold(locking_lock(f, locking_open_calm(f, &options), "n"));
 }
 
-static void redissons_force_is_told_to_our_holder_when_it_renews(void **state)
+TEST(redissons_force_is_told_to_our_holder_when_it_renews)
 {
-    locking *f = *state;
     lk_hold *hold = watched_hold(f);
     standin *java = redisson(f, STANDIN_LOCK);
     uint64_t since = wait_now_ms();
@@ -434,9 +419,8 @@ static void redissons_force_is_told_to_our_holder_when_it_renews(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void our_holder_is_told_that_redisson_took_it(void **state)
+TEST(our_holder_is_told_that_redisson_took_it)
 {
-    locking *f = *state;
     lk_hold *hold = watched_hold(f);
     standin *java = redisson(f, STANDIN_LOCK);
 
@@ -450,9 +434,8 @@ static void our_holder_is_told_that_redisson_took_it(void **state)
 }
 
 /* Redisson tells nobody of ours: the waiter's look finds it within a second. */
-static void redissons_force_serves_our_waiter(void **state)
+TEST(redissons_force_serves_our_waiter)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     taker *t = locking_take(f, ours(f), LK_FOREVER, NULL);
     uint64_t since;
@@ -467,9 +450,8 @@ static void redissons_force_serves_our_waiter(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void our_force_ends_redissons_hold_and_wakes_its_waiter(void **state)
+TEST(our_force_ends_redissons_hold_and_wakes_its_waiter)
 {
-    locking *f = *state;
     lk_lock *lock = ours(f);
     standin *java = redisson(f, STANDIN_LOCK);
     suitor s;
@@ -486,9 +468,8 @@ static void our_force_ends_redissons_hold_and_wakes_its_waiter(void **state)
 
 /* ---- the count of grants ---- */
 
-static void our_fences_and_redissons_tokens_grow_as_one(void **state)
+TEST(our_fences_and_redissons_tokens_grow_as_one)
 {
-    locking *f = *state;
     lk_lock *lock = ours(f);
     standin *java = redisson(f, STANDIN_FENCED);
     uint64_t last = 0;
@@ -509,9 +490,8 @@ static void our_fences_and_redissons_tokens_grow_as_one(void **state)
 }
 
 /* The same for the fences that our threads pass on among themselves. */
-static void a_token_is_above_every_fence_passed_on_locally(void **state)
+TEST(a_token_is_above_every_fence_passed_on_locally)
 {
-    locking *f = *state;
     lk_lock *lock = ours(f);
     standin *java = redisson(f, STANDIN_FENCED);
     lk_hold *hold;
@@ -538,10 +518,8 @@ static void a_token_is_above_every_fence_passed_on_locally(void **state)
     assert_int_equal(standin_unlock(java), 1);
 }
 
-static void
-a_count_of_grants_is_made_only_where_redisson_is_said_to_be(void **state)
+TEST(a_count_of_grants_is_made_only_where_redisson_is_said_to_be)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .interop = LK_INTEROP_REDISSON};
     lk_lock *told = locking_lock(f, locking_open(f, &options), "n");
@@ -558,38 +536,5 @@ a_count_of_grants_is_made_only_where_redisson_is_said_to_be(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(our_hold_keeps_redisson_out),
-        TEST(redissons_hold_keeps_us_out),
-        TEST(redisson_sees_the_lease_of_our_hold),
-        TEST(we_see_the_owner_and_the_lease_of_redissons_hold),
-        TEST(a_dead_hold_of_redissons_ends_with_its_lease),
-        TEST(a_hold_of_ours_that_expires_goes_to_redisson),
-        TEST(redissons_release_serves_our_waiter_at_once),
-        TEST(that_of_a_spin_lock_does_which_tells_nobody),
-        TEST(that_of_a_fair_lock_does_which_tells_its_own),
-        TEST(it_does_where_the_server_may_not_tell),
-        TEST(waiting_for_redissons_hold_costs_next_to_nothing),
-        TEST(our_release_wakes_redissons_waiter),
-        TEST(a_release_that_none_of_ours_waits_for_says_0_once),
-        TEST(our_release_wakes_redisson_though_ours_wait),
-        TEST(an_open_release_is_not_lost_on_our_waiter),
-        TEST(redissons_reentry_is_counted_by_redisson_alone),
-        TEST(a_waiter_of_ours_does_not_lengthen_redissons_lease),
-        TEST(redissons_watchdog_keeps_its_hold_while_ours_wait),
-        TEST(what_redisson_leaves_behind_does_not_disturb),
-        TEST(redissons_force_is_told_to_our_holder_when_it_renews),
-        TEST(our_holder_is_told_that_redisson_took_it),
-        TEST(redissons_force_serves_our_waiter),
-        TEST(our_force_ends_redissons_hold_and_wakes_its_waiter),
-        TEST(our_fences_and_redissons_tokens_grow_as_one),
-        TEST(a_token_is_above_every_fence_passed_on_locally),
-        TEST(a_count_of_grants_is_made_only_where_redisson_is_said_to_be),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -38,9 +38,10 @@ static standin *queued(locking *f)
     return java;
 }
 
-static void our_release_wakes_the_head_of_its_queue_alone(void **state)
+#define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, teardown)
+
+TEST(our_release_wakes_the_head_of_its_queue_alone)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     standin *head = queued(f);
     standin *next = queued(f);
@@ -56,9 +57,8 @@ static void our_release_wakes_the_head_of_its_queue_alone(void **state)
 }
 
 /* Nobody listens on Redisson's common channel; the queue says enough. */
-static void its_head_is_woken_though_ours_wait(void **state)
+TEST(its_head_is_woken_though_ours_wait)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     taker *t = locking_take(f, ours(f), LK_FOREVER, NULL);
     standin *head = queued(f);
@@ -71,9 +71,8 @@ static void its_head_is_woken_though_ours_wait(void **state)
     assert_int_equal(standin_unlock(head), 1);
 }
 
-static void its_release_serves_our_waiter_at_once(void **state)
+TEST(its_release_serves_our_waiter_at_once)
 {
-    locking *f = *state;
     standin *java = standin_new(STANDIN_FAIR, server_socket(f->server), "n");
     taker *t;
     uint64_t since;
@@ -90,9 +89,8 @@ static void its_release_serves_our_waiter_at_once(void **state)
 }
 
 /* We tell the head and write nothing there. */
-static void its_queue_is_left_as_it_is(void **state)
+TEST(its_queue_is_left_as_it_is)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     standin *head = queued(f);
     taker *t = locking_take(f, ours(f), LK_FOREVER, NULL);
@@ -120,9 +118,8 @@ static void its_queue_is_left_as_it_is(void **state)
 }
 
 /* Redisson's own waiters would stand behind it for minutes. */
-static void a_dead_head_of_its_queue_does_not_stop_ours(void **state)
+TEST(a_dead_head_of_its_queue_does_not_stop_ours)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(ours(f));
     taker *takers[3];
     uint64_t since;
@@ -142,17 +139,5 @@ static void a_dead_head_of_its_queue_does_not_stop_ours(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(our_release_wakes_the_head_of_its_queue_alone),
-        TEST(its_head_is_woken_though_ours_wait),
-        TEST(its_release_serves_our_waiter_at_once),
-        TEST(its_queue_is_left_as_it_is),
-        TEST(a_dead_head_of_its_queue_does_not_stop_ours),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -69,11 +69,11 @@ static void it_is_at_once_the_far_clients(scene *sc, attempt *a)
     assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, scene *sc, scene_setup, teardown)
+
 /* The answer is the older news: the server gave it while the name was held. */
-static void
-an_open_name_is_taken_though_the_queueing_is_answered_later(void **state)
+TEST(an_open_name_is_taken_though_the_queueing_is_answered_later)
 {
-    scene *sc = *state;
     lk_hold *hold;
     attempt *a;
 
@@ -93,9 +93,8 @@ static bool has_looked(void *data)
 }
 
 /* The same for a look. */
-static void an_open_name_is_taken_though_a_look_is_answered_later(void **state)
+TEST(an_open_name_is_taken_though_a_look_is_answered_later)
 {
-    scene *sc = *state;
     uint64_t before;
     lk_hold *hold;
     attempt *a;
@@ -117,12 +116,5 @@ static void an_open_name_is_taken_though_a_look_is_answered_later(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(an_open_name_is_taken_though_the_queueing_is_answered_later),
-        TEST(an_open_name_is_taken_though_a_look_is_answered_later),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

@@ -351,62 +351,64 @@ static void contest_is_shared(contest c)
     workers_free(w);
 }
 
+static int flush(void **state)
+{
+    server_flush(*state);
+    return 0;
+}
+
+#define TEST(name) CHECK_TEST_OF(name, server *s, flush, NULL)
+
 /* ---- the tests ---- */
 
-static void redissons_lock_and_ours_share_a_name(void **state)
+TEST(redissons_lock_and_ours_share_a_name)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 4, false});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_LOCK, 4, false});
 }
 
 /* A client that has just released, and wants it again, does not come first. */
-static void redissons_lock_and_one_client_of_ours_share_a_name(void **state)
+TEST(redissons_lock_and_one_client_of_ours_share_a_name)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 1, false});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_LOCK, 1, false});
 }
 
 /* And its tokens and our fences are one row of numbers, whoever begins. */
-static void redissons_fenced_lock_and_ours_share_a_name(void **state)
+TEST(redissons_fenced_lock_and_ours_share_a_name)
 {
     contest_is_shared(
-        (contest){*state, LK_INTEROP_REDISSON, RIVAL_FENCED, 4, false});
+        (contest){s, LK_INTEROP_REDISSON, RIVAL_FENCED, 4, false});
 }
 
-static void they_share_it_where_redisson_is_said_to_be_there(void **state)
+TEST(they_share_it_where_redisson_is_said_to_be_there)
 {
-    contest_is_shared(
-        (contest){*state, LK_INTEROP_REDISSON, RIVAL_LOCK, 4, false});
+    contest_is_shared((contest){s, LK_INTEROP_REDISSON, RIVAL_LOCK, 4, false});
 }
 
-static void redissons_fair_lock_and_ours_share_a_name(void **state)
+TEST(redissons_fair_lock_and_ours_share_a_name)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 4, false});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_FAIR, 4, false});
 }
 
-static void
-redissons_fair_lock_and_one_client_of_ours_share_a_name(void **state)
+TEST(redissons_fair_lock_and_one_client_of_ours_share_a_name)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 1, false});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_FAIR, 1, false});
 }
 
-static void
-spinners_and_ours_share_a_name_while_the_marker_is_there(void **state)
+TEST(spinners_and_ours_share_a_name_while_the_marker_is_there)
 {
-    free(server_string(*state, "SET latchkey:{job}:s 1"));
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4, false});
+    free(server_string(s, "SET latchkey:{job}:s 1"));
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_SPIN, 4, false});
 }
 
-static void
-spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there(void **state)
+TEST(spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there)
 {
-    contest_is_shared(
-        (contest){*state, LK_INTEROP_REDISSON, RIVAL_SPIN, 4, false});
+    contest_is_shared((contest){s, LK_INTEROP_REDISSON, RIVAL_SPIN, 4, false});
 }
 
 /* Once met, they are taken for there. */
-static void
-spinners_that_were_met_share_it_though_nobody_sees_them(void **state)
+TEST(spinners_that_were_met_share_it_though_nobody_sees_them)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4, true});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_SPIN, 4, true});
 }
 
 static bool have_come_in(void *data)
@@ -415,9 +417,9 @@ static bool have_come_in(void *data)
 }
 
 /* They leave no trace, and while ours hand it over the name is never free. */
-static void spinners_that_were_never_met_come_in(void **state)
+TEST(spinners_that_were_never_met_come_in)
 {
-    contest c = {*state, LK_INTEROP_AUTO, RIVAL_SPIN, THREADS, false};
+    contest c = {s, LK_INTEROP_AUTO, RIVAL_SPIN, THREADS, false};
     workers *w = workers_start(c.ours + THEIRS, run, &c);
 
     assert_non_null(w);
@@ -428,10 +430,9 @@ static void spinners_that_were_never_met_come_in(void **state)
     workers_free(w);
 }
 
-static void those_of_ours_who_spin_and_who_queue_share_a_name(void **state)
+TEST(those_of_ours_who_spin_and_who_queue_share_a_name)
 {
-    contest_is_shared(
-        (contest){*state, LK_INTEROP_AUTO, RIVAL_OUR_SPIN, 4, false});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO, RIVAL_OUR_SPIN, 4, false});
 }
 
 static int start_server(void **state)
@@ -446,30 +447,7 @@ static int stop_server(void **state)
     return 0;
 }
 
-static int flush(void **state)
-{
-    server_flush(*state);
-    return 0;
-}
-
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup(test, flush)
-    const struct CMUnitTest tests[] = {
-        TEST(redissons_lock_and_ours_share_a_name),
-        TEST(redissons_lock_and_one_client_of_ours_share_a_name),
-        TEST(redissons_fenced_lock_and_ours_share_a_name),
-        TEST(they_share_it_where_redisson_is_said_to_be_there),
-        TEST(redissons_fair_lock_and_ours_share_a_name),
-        TEST(redissons_fair_lock_and_one_client_of_ours_share_a_name),
-        TEST(spinners_and_ours_share_a_name_while_the_marker_is_there),
-        TEST(
-            spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there),
-        TEST(spinners_that_were_met_share_it_though_nobody_sees_them),
-        TEST(spinners_that_were_never_met_come_in),
-        TEST(those_of_ours_who_spin_and_who_queue_share_a_name),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return check_all(start_server, stop_server);
 }

@@ -73,9 +73,8 @@ static bool is_counted(void *data)
     return atomic_load((atomic_int *)data) == 1;
 }
 
-static void a_revoked_hold_is_told_in_every_way(void **state)
+LOCKING_TEST(a_revoked_hold_is_told_in_every_way)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_client *other = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -95,9 +94,8 @@ static void a_revoked_hold_is_told_in_every_way(void **state)
 }
 
 /* What was held is free when its holder says so, and not before. */
-static void nobody_is_let_in_before_the_holder_has_let_go(void **state)
+LOCKING_TEST(nobody_is_let_in_before_the_holder_has_let_go)
 {
-    locking *f = *state;
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -119,10 +117,8 @@ static void nobody_is_let_in_before_the_holder_has_let_go(void **state)
 }
 
 /* It spins, so that it has no inbox. */
-static void
-a_holder_that_no_message_reaches_finds_out_when_it_renews(void **state)
+LOCKING_TEST(a_holder_that_no_message_reaches_finds_out_when_it_renews)
 {
-    locking *f = *state;
     lk_client *client = open_quick(f);
     lk_client *other = locking_open(f, NULL);
     const lk_lock_options spins = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN};
@@ -142,9 +138,8 @@ a_holder_that_no_message_reaches_finds_out_when_it_renews(void **state)
     locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-static void a_revoked_hold_is_not_extended(void **state)
+LOCKING_TEST(a_revoked_hold_is_not_extended)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_client *other = locking_open(f, NULL);
     const lk_lock_options spins = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN};
@@ -163,9 +158,8 @@ static void a_revoked_hold_is_not_extended(void **state)
 }
 
 /* Nobody lets go: the lease is what ends it, and is not renewed. */
-static void a_holder_that_never_lets_go_keeps_it_for_its_lease(void **state)
+LOCKING_TEST(a_holder_that_never_lets_go_keeps_it_for_its_lease)
 {
-    locking *f = *state;
     lk_client *other = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, open_quick(f), "n"));
     char owner[80];
@@ -177,9 +171,8 @@ static void a_holder_that_never_lets_go_keeps_it_for_its_lease(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void an_exported_hold_is_lost_to_who_imports_it(void **state)
+LOCKING_TEST(an_exported_hold_is_lost_to_who_imports_it)
 {
-    locking *f = *state;
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -193,9 +186,8 @@ static void an_exported_hold_is_lost_to_who_imports_it(void **state)
 }
 
 /* Its claim is the exporter's, and yet the message finds it. */
-static void an_imported_hold_is_told_at_once(void **state)
+LOCKING_TEST(an_imported_hold_is_told_at_once)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     /* The hold that made it calm may have been renewed when the inbox came. */
     uint64_t renewals = locking_stats(client).renewals;
@@ -235,23 +227,22 @@ static void come_home(locking *f, const lk_acquire_options *how)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void one_that_came_home_is_told_as_well(void **state)
+LOCKING_TEST(one_that_came_home_is_told_as_well)
 {
-    come_home(*state, NULL);
+    come_home(f, NULL);
 }
 
 /* The message names the claim that was exported. */
-static void one_that_is_borrowed_at_home_is_told_as_well(void **state)
+LOCKING_TEST(one_that_is_borrowed_at_home_is_told_as_well)
 {
     const lk_acquire_options borrows = {LK_ACQUIRE_OPTIONS_INIT,
                                         .borrow = LK_BORROW};
 
-    come_home(*state, &borrows);
+    come_home(f, &borrows);
 }
 
-static void a_client_that_is_shut_down_lets_go(void **state)
+LOCKING_TEST(a_client_that_is_shut_down_lets_go)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_client *other = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -283,9 +274,8 @@ static void revoke_and_release(locking *f, lk_hold *hold)
     wait_over(other, owner);
 }
 
-static void a_fair_lock_is_revoked(void **state)
+LOCKING_TEST(a_fair_lock_is_revoked)
 {
-    locking *f = *state;
     lk_fairlock *fairlock = NULL;
     lk_hold *hold = NULL;
     int64_t left_ms = 0;
@@ -298,9 +288,8 @@ static void a_fair_lock_is_revoked(void **state)
     lk_fairlock_free(fairlock);
 }
 
-static void readers_and_writers_are_revoked(void **state)
+LOCKING_TEST(readers_and_writers_are_revoked)
 {
-    locking *f = *state;
     lk_rwlock *rwlock = NULL;
     lk_hold *hold = NULL;
 
@@ -316,9 +305,8 @@ static void readers_and_writers_are_revoked(void **state)
     lk_rwlock_free(rwlock);
 }
 
-static void permits_are_revoked(void **state)
+LOCKING_TEST(permits_are_revoked)
 {
-    locking *f = *state;
     const lk_semaphore_options two = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 2};
     lk_semaphore *semaphore = NULL;
     lk_hold *hold = NULL;
@@ -336,9 +324,8 @@ static void permits_are_revoked(void **state)
 }
 
 /* No message is sent: its client finds out when it renews. */
-static void a_siglock_is_revoked(void **state)
+LOCKING_TEST(a_siglock_is_revoked)
 {
-    locking *f = *state;
     lk_siglock *siglock = NULL;
     lk_info *info = NULL;
     lk_hold *hold = NULL;
@@ -358,9 +345,8 @@ static void a_siglock_is_revoked(void **state)
     lk_siglock_free(siglock);
 }
 
-static void a_leader_is_revoked(void **state)
+LOCKING_TEST(a_leader_is_revoked)
 {
-    locking *f = *state;
     lk_leader *leader = NULL;
     lk_hold *hold = NULL;
 
@@ -372,9 +358,8 @@ static void a_leader_is_revoked(void **state)
 }
 
 /* With one member all are lost, and given up together. */
-static void a_member_of_a_multilock_is_revoked(void **state)
+LOCKING_TEST(a_member_of_a_multilock_is_revoked)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_multilock *multilock = NULL;
     lk_hold *hold = NULL;
@@ -414,9 +399,8 @@ static bool has_ended(void *data)
     return atomic_load(&((told *)data)->ends) == 1;
 }
 
-static void revoking_has_async_forms(void **state)
+LOCKING_TEST(revoking_has_async_forms)
 {
-    locking *f = *state;
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -442,9 +426,8 @@ static void revoking_has_async_forms(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void another_librarys_hold_has_no_end_to_be_told(void **state)
+LOCKING_TEST(another_librarys_hold_has_no_end_to_be_told)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     int64_t left_ms = 0;
 
@@ -455,9 +438,8 @@ static void another_librarys_hold_has_no_end_to_be_told(void **state)
     assert_true(locking_exists(f, "n"));
 }
 
-static void wrong_calls_are_refused(void **state)
+LOCKING_TEST(wrong_calls_are_refused)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     int64_t left_ms = 0;
@@ -475,31 +457,5 @@ static void wrong_calls_are_refused(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_revoked_hold_is_told_in_every_way),
-        TEST(nobody_is_let_in_before_the_holder_has_let_go),
-        TEST(a_holder_that_no_message_reaches_finds_out_when_it_renews),
-        TEST(a_revoked_hold_is_not_extended),
-        TEST(a_holder_that_never_lets_go_keeps_it_for_its_lease),
-        TEST(an_exported_hold_is_lost_to_who_imports_it),
-        TEST(an_imported_hold_is_told_at_once),
-        TEST(one_that_came_home_is_told_as_well),
-        TEST(one_that_is_borrowed_at_home_is_told_as_well),
-        TEST(a_client_that_is_shut_down_lets_go),
-        TEST(a_fair_lock_is_revoked),
-        TEST(readers_and_writers_are_revoked),
-        TEST(permits_are_revoked),
-        TEST(a_siglock_is_revoked),
-        TEST(a_leader_is_revoked),
-        TEST(a_member_of_a_multilock_is_revoked),
-        TEST(revoking_has_async_forms),
-        TEST(another_librarys_hold_has_no_end_to_be_told),
-        TEST(wrong_calls_are_refused),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

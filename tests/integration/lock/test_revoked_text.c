@@ -164,13 +164,12 @@ static void assert_ends(locking *f, const family *of)
     assert_free(client, of);
 }
 
-static void its_text_ends_what_was_revoked(void **state)
+LOCKING_TEST(its_text_ends_what_was_revoked)
 {
     static const family families[] = {{lock_acquire, lock_import},
                                       {read_acquire, rwlock_import},
                                       {write_acquire, rwlock_import},
                                       {semaphore_acquire, semaphore_import}};
-    locking *f = *state;
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         assert_ends(f, &families[i]);
@@ -179,12 +178,11 @@ static void its_text_ends_what_was_revoked(void **state)
 }
 
 /* What was not revoked is had as it is with a borrow of 1. */
-static void what_stands_is_borrowed(void **state)
+LOCKING_TEST(what_stands_is_borrowed)
 {
     const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
                                      .borrow = LK_BORROW_TO_RELEASE};
     const lk_acquire_options more = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 3};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
     char text[LK_EXPORT_SIZE];
     lk_hold *hold = NULL;
@@ -199,11 +197,10 @@ static void what_stands_is_borrowed(void **state)
 }
 
 /* A text that is old ends nobody's hold. */
-static void what_has_ended_is_not_had(void **state)
+LOCKING_TEST(what_has_ended_is_not_had)
 {
     const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
                                      .borrow = LK_BORROW_TO_RELEASE};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
     char text[LK_EXPORT_SIZE];
     lk_hold *hold = NULL, *other = NULL;
@@ -221,15 +218,5 @@ static void what_has_ended_is_not_had(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(its_text_ends_what_was_revoked),
-        TEST(what_stands_is_borrowed),
-        TEST(what_has_ended_is_not_had),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -34,12 +34,10 @@ static lk_status look(lk_hold *hold, void *data)
     return j->answer;
 }
 
-static void
-it_runs_under_the_lock_and_answers_what_the_function_did(void **state)
+LOCKING_TEST(it_runs_under_the_lock_and_answers_what_the_function_did)
 {
     static const lk_status answers[] = {LK_OK, LK_EBUSY, LK_EINDOUBT,
                                         LK_EINVAL};
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
@@ -54,9 +52,8 @@ it_runs_under_the_lock_and_answers_what_the_function_did(void **state)
     }
 }
 
-static void what_is_not_acquired_is_not_run(void **state)
+LOCKING_TEST(what_is_not_acquired_is_not_run)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     job j = {.fixture = f, .answer = LK_OK};
@@ -78,11 +75,9 @@ static lk_status outlive_the_lease(lk_hold *hold, void *data)
     return wait_until(hold_is_lost, hold, SOON_MS) ? j->answer : LK_EINVAL;
 }
 
-static void
-a_hold_that_was_lost_is_the_answer_whatever_the_function_did(void **state)
+LOCKING_TEST(a_hold_that_was_lost_is_the_answer_whatever_the_function_did)
 {
     static const lk_status answers[] = {LK_OK, LK_EBUSY, LK_ENOMEM};
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 50};
@@ -106,9 +101,8 @@ static lk_status delete_the_key(lk_hold *hold, void *data)
 }
 
 /* Nobody knew of it before the release. */
-static void a_hold_that_was_deleted_is_the_answer(void **state)
+LOCKING_TEST(a_hold_that_was_deleted_is_the_answer)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     job j = {.fixture = f, .answer = LK_OK};
 
@@ -125,9 +119,8 @@ static lk_status shut_down(lk_hold *hold, void *data)
     return j->answer;
 }
 
-static void a_shutdown_meanwhile_is_a_loss(void **state)
+LOCKING_TEST(a_shutdown_meanwhile_is_a_loss)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     job j = {.fixture = f, .client = client, .answer = LK_OK};
@@ -145,9 +138,8 @@ static lk_status freeze(lk_hold *hold, void *data)
 }
 
 /* The guarded work was done under the hold; the release is the library's. */
-static void a_release_in_doubt_does_not_change_the_answer(void **state)
+LOCKING_TEST(a_release_in_doubt_does_not_change_the_answer)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 100};
     lk_lock *lock = locking_lock(f, locking_open(f, &options), "n");
@@ -167,9 +159,8 @@ static lk_status run_again(lk_hold *hold, void *data)
     return lk_lock_run(j->fixture->locks[0], 0, NULL, look, j);
 }
 
-static void it_may_be_run_within_itself(void **state)
+LOCKING_TEST(it_may_be_run_within_itself)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     job j = {.fixture = f, .answer = LK_OK};
 
@@ -206,10 +197,9 @@ end:
     return status;
 }
 
-static void a_guard_releases_on_every_path(void **state)
+LOCKING_TEST(a_guard_releases_on_every_path)
 {
     static const path ways[] = {TO_THE_END, EARLY, BY_GOTO, RELEASED, NOTHING};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
 
@@ -221,9 +211,8 @@ static void a_guard_releases_on_every_path(void **state)
     assert_int_equal(locking_stats(client).releases, 4);
 }
 
-static void a_guard_ends_with_each_turn_of_a_loop(void **state)
+LOCKING_TEST(a_guard_ends_with_each_turn_of_a_loop)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     uint64_t last = 0;
@@ -239,9 +228,8 @@ static void a_guard_ends_with_each_turn_of_a_loop(void **state)
     assert_int_equal(locking_stats(client).releases, 5);
 }
 
-static void a_guard_without_a_hold_does_nothing(void **state)
+LOCKING_TEST(a_guard_without_a_hold_does_nothing)
 {
-    locking *f = *state;
     lk_hold *none = NULL;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -255,22 +243,5 @@ static void a_guard_without_a_hold_does_nothing(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(it_runs_under_the_lock_and_answers_what_the_function_did),
-        TEST(what_is_not_acquired_is_not_run),
-        TEST(a_hold_that_was_lost_is_the_answer_whatever_the_function_did),
-        TEST(a_hold_that_was_deleted_is_the_answer),
-        TEST(a_shutdown_meanwhile_is_a_loss),
-        TEST(a_release_in_doubt_does_not_change_the_answer),
-        TEST(it_may_be_run_within_itself),
-        TEST(a_guard_releases_on_every_path),
-        TEST(a_guard_ends_with_each_turn_of_a_loop),
-        TEST(a_guard_without_a_hold_does_nothing),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("run", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

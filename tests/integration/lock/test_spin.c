@@ -25,9 +25,8 @@ spin_lock(lk_client *client, uint64_t first_ms, uint64_t most_ms)
     return lock;
 }
 
-static void a_spinner_gets_what_is_released(void **state)
+LOCKING_TEST(a_spinner_gets_what_is_released)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = spin_lock(client, 1, 4);
@@ -41,9 +40,8 @@ static void a_spinner_gets_what_is_released(void **state)
     lk_lock_free(lock);
 }
 
-static void a_spinner_has_one_connection_and_hears_nothing(void **state)
+LOCKING_TEST(a_spinner_has_one_connection_and_hears_nothing)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = spin_lock(client, 0, 0);
     redisReply *channels;
@@ -67,9 +65,8 @@ static void assert_ended_empty_handed(lk_status status)
         assert_status(status, LK_ETIMEDOUT);
 }
 
-static void a_spinner_that_waits_ends_in_time(void **state)
+LOCKING_TEST(a_spinner_that_waits_ends_in_time)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *lock = spin_lock(locking_open(f, NULL), 1, 128);
     lk_hold *none = NULL;
@@ -84,9 +81,8 @@ static void a_spinner_that_waits_ends_in_time(void **state)
 }
 
 /* The pauses double: many tries in a second would be a defect. */
-static void the_pauses_grow(void **state)
+LOCKING_TEST(the_pauses_grow)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = spin_lock(client, 1, 128);
@@ -99,9 +95,8 @@ static void the_pauses_grow(void **state)
     lk_lock_free(lock);
 }
 
-static void pauses_that_make_no_sense_are_refused(void **state)
+LOCKING_TEST(pauses_that_make_no_sense_are_refused)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock_options options = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN,
                                .spin_first_ms = 9, .spin_most_ms = 8};
@@ -147,9 +142,8 @@ static void *crowd_run(void *data)
 }
 
 /* Half of them spin, half queue, each with a client of its own. */
-static void spinners_and_queuers_exclude_each_other(void **state)
+LOCKING_TEST(spinners_and_queuers_exclude_each_other)
 {
-    locking *f = *state;
     struct crowd *crowd = calloc(1, sizeof(*crowd));
     pthread_t threads[THREADS];
 
@@ -176,17 +170,5 @@ static void spinners_and_queuers_exclude_each_other(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_spinner_gets_what_is_released),
-        TEST(a_spinner_has_one_connection_and_hears_nothing),
-        TEST(a_spinner_that_waits_ends_in_time),
-        TEST(the_pauses_grow),
-        TEST(pauses_that_make_no_sense_are_refused),
-        TEST(spinners_and_queuers_exclude_each_other),
-    };
-
-    return cmocka_run_group_tests_name("spin", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

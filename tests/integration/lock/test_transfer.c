@@ -71,10 +71,10 @@ static pid_t child_start(locking *f, int *ret_in, int *ret_out)
     return pid;
 }
 
-/* The child's client is opened and asked at once, before it is connected. */
-static void a_hold_moves_to_another_process(void **state)
+/* The first one, as it forks: before there is any thread. The child's client is
+   opened and asked at once, before it is connected. */
+LOCKING_TEST(a_hold_moves_to_another_process)
 {
-    locking *f = *state;
     int in, out, status = -1;
     pid_t pid = child_start(f, &in, &out);
     lk_hold *hold =
@@ -99,9 +99,8 @@ static void a_hold_moves_to_another_process(void **state)
 
 /* ---- what goes along ------------------------------------------------------------ */
 
-static void the_importer_renews_it(void **state)
+LOCKING_TEST(the_importer_renews_it)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
     lk_client *other = locking_open_watchdog(f);
@@ -117,9 +116,8 @@ static void the_importer_renews_it(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void nobody_renews_it_in_between(void **state)
+LOCKING_TEST(nobody_renews_it_in_between)
 {
-    locking *f = *state;
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     char text[LK_EXPORT_SIZE];
@@ -132,9 +130,8 @@ static void nobody_renews_it_in_between(void **state)
                   LK_ELOST);
 }
 
-static void a_fixed_lease_begins_anew_and_is_not_renewed(void **state)
+LOCKING_TEST(a_fixed_lease_begins_anew_and_is_not_renewed)
 {
-    locking *f = *state;
     lk_client *other = locking_open(f, NULL);
     const unsigned lease_ms = wait_lease_ms();
     lk_hold *hold =
@@ -151,9 +148,8 @@ static void a_fixed_lease_begins_anew_and_is_not_renewed(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void it_may_come_home(void **state)
+LOCKING_TEST(it_may_come_home)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
     uint64_t fence = lk_hold_fence(hold);
@@ -170,9 +166,8 @@ static void it_may_come_home(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void the_longest_name_fits_the_text(void **state)
+LOCKING_TEST(the_longest_name_fits_the_text)
 {
-    locking *f = *state;
     char name[513], text[LK_EXPORT_SIZE];
     lk_lock *lock;
     lk_hold *hold;
@@ -188,9 +183,8 @@ static void the_longest_name_fits_the_text(void **state)
 
 /* ---- the old handle ---------------------------------------------------------------- */
 
-static void who_has_exported_it_holds_it_no_more(void **state)
+LOCKING_TEST(who_has_exported_it_holds_it_no_more)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock);
@@ -204,9 +198,8 @@ static void who_has_exported_it_holds_it_no_more(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void what_is_not_exported_is_still_held(void **state)
+LOCKING_TEST(what_is_not_exported_is_still_held)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock), *again = locking_hold(lock);
     char text[LK_EXPORT_SIZE];
@@ -222,9 +215,8 @@ static void what_is_not_exported_is_still_held(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_lost_hold_is_not_exported(void **state)
+LOCKING_TEST(a_lost_hold_is_not_exported)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
     char text[LK_EXPORT_SIZE] = "untouched";
@@ -242,9 +234,8 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     (void)atomic_fetch_add((atomic_int *)data, 1);
 }
 
-static void an_exported_hold_calls_nobody(void **state)
+LOCKING_TEST(an_exported_hold_calls_nobody)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold =
         locking_hold_for(locking_lock(f, client, "n"), wait_lease_ms());
@@ -258,9 +249,8 @@ static void an_exported_hold_calls_nobody(void **state)
     assert_int_equal(atomic_load(&calls), 0);
 }
 
-static void a_refused_export_keeps_the_callback_that_is_due(void **state)
+LOCKING_TEST(a_refused_export_keeps_the_callback_that_is_due)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     lk_client *client = locking_open(f, &options);
     lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 50);
@@ -278,9 +268,8 @@ static void a_refused_export_keeps_the_callback_that_is_due(void **state)
 
 /* ---- the importer among others --------------------------------------------------------- */
 
-static void its_release_hands_over_to_those_who_wait(void **state)
+LOCKING_TEST(its_release_hands_over_to_those_who_wait)
 {
-    locking *f = *state;
     lk_client *clients[3] = {locking_open(f, NULL), locking_open(f, NULL),
                              locking_open(f, NULL)};
     lk_lock *locks[3];
@@ -311,9 +300,8 @@ static void its_release_hands_over_to_those_who_wait(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void a_wait_behind_it_queues_when_it_is_exported(void **state)
+LOCKING_TEST(a_wait_behind_it_queues_when_it_is_exported)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock);
@@ -328,9 +316,8 @@ static void a_wait_behind_it_queues_when_it_is_exported(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void the_owner_named_at_the_import_re_enters(void **state)
+LOCKING_TEST(the_owner_named_at_the_import_re_enters)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -351,26 +338,5 @@ static void the_owner_named_at_the_import_re_enters(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_hold_moves_to_another_process), /* forks: before any thread */
-        TEST(the_importer_renews_it),
-        TEST(nobody_renews_it_in_between),
-        TEST(a_fixed_lease_begins_anew_and_is_not_renewed),
-        TEST(it_may_come_home),
-        TEST(the_longest_name_fits_the_text),
-        TEST(who_has_exported_it_holds_it_no_more),
-        TEST(what_is_not_exported_is_still_held),
-        TEST(a_lost_hold_is_not_exported),
-        TEST(an_exported_hold_calls_nobody),
-        TEST(a_refused_export_keeps_the_callback_that_is_due),
-        TEST(its_release_hands_over_to_those_who_wait),
-        TEST(a_wait_behind_it_queues_when_it_is_exported),
-        TEST(the_owner_named_at_the_import_re_enters),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("transfer", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

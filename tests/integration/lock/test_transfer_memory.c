@@ -144,11 +144,12 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
     return failures;
 }
 
-static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
+CHECK_TEST_OF(an_allocation_that_fails_is_told_or_made_up_for, locking *f,
+              locking_setup, teardown)
 {
     static lk_status (*const acts[])(stage * s) = {pass_lock, pass_fairlock,
                                                    pass_read, pass_watched};
-    stage s = {.f = *state};
+    stage s = {.f = f};
 
     s.from = locking_open_calm(s.f, NULL);
     s.to = locking_open_calm(s.f, NULL);
@@ -168,13 +169,5 @@ static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, locking_setup,
-            teardown),
-    };
-
-    return cmocka_run_group_tests_name("transfer_memory", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

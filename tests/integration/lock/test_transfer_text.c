@@ -15,9 +15,8 @@ enum { LONG_MS = 10000 };
 
 /* ---- refused imports ------------------------------------------------------------------ */
 
-static void a_released_hold_is_not_imported(void **state)
+LOCKING_TEST(a_released_hold_is_not_imported)
 {
-    locking *f = *state;
     lk_lock *first = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *second = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(first), *stolen = NULL;
@@ -35,9 +34,8 @@ static void a_released_hold_is_not_imported(void **state)
 }
 
 /* The first one has it, under a fence of its own, and alone lets it go. */
-static void a_text_is_good_for_one_import(void **state)
+LOCKING_TEST(a_text_is_good_for_one_import)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
     uint64_t fence = lk_hold_fence(hold);
@@ -57,9 +55,8 @@ static void a_text_is_good_for_one_import(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void nor_is_it_good_for_two_in_one_client(void **state)
+LOCKING_TEST(nor_is_it_good_for_two_in_one_client)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     char text[LK_EXPORT_SIZE];
@@ -75,9 +72,8 @@ static void nor_is_it_good_for_two_in_one_client(void **state)
 }
 
 /* To the server the one who asks again is the same who has taken it. */
-static void a_text_from_before_an_export_is_worth_nothing(void **state)
+LOCKING_TEST(a_text_from_before_an_export_is_worth_nothing)
 {
-    locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     char text[LK_EXPORT_SIZE], anew[LK_EXPORT_SIZE];
@@ -93,9 +89,8 @@ static void a_text_from_before_an_export_is_worth_nothing(void **state)
 }
 
 /* The server has carried it out, and the client does not know. */
-static void an_import_in_doubt_keeps_the_name_for_its_lease(void **state)
+LOCKING_TEST(an_import_in_doubt_keeps_the_name_for_its_lease)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 300,
                                        .offline_ms = 300};
@@ -130,9 +125,8 @@ static lk_hold *borrow_from(lk_lock *lock, const char *text)
     return hold;
 }
 
-static void those_who_borrow_have_one_hold(void **state)
+LOCKING_TEST(those_who_borrow_have_one_hold)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
     uint64_t fence = lk_hold_fence(hold);
@@ -150,9 +144,8 @@ static void those_who_borrow_have_one_hold(void **state)
     assert_status(lk_hold_release(second), LK_ELOST);
 }
 
-static void an_import_ends_what_was_borrowed(void **state)
+LOCKING_TEST(an_import_ends_what_was_borrowed)
 {
-    locking *f = *state;
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
     char text[LK_EXPORT_SIZE];
@@ -171,9 +164,8 @@ static void an_import_ends_what_was_borrowed(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
-static void what_is_borrowed_is_not_passed_on_within_its_client(void **state)
+LOCKING_TEST(what_is_borrowed_is_not_passed_on_within_its_client)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open_watchdog(f), "n");
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
@@ -193,9 +185,8 @@ static void what_is_borrowed_is_not_passed_on_within_its_client(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void only_an_exported_hold_is_borrowed(void **state)
+LOCKING_TEST(only_an_exported_hold_is_borrowed)
 {
-    locking *f = *state;
     const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
                                        .borrow = LK_BORROW};
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
@@ -208,7 +199,7 @@ static void only_an_exported_hold_is_borrowed(void **state)
 
 /* ---- text ----------------------------------------------------------------- */
 
-static void text_that_is_no_export_is_refused(void **state)
+LOCKING_TEST(text_that_is_no_export_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -231,7 +222,6 @@ static void text_that_is_no_export_is_refused(void **state)
          "01234567890123 1 1 1000 1 n"),
         "{\"name\": \"n\"}",
     };
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = NULL;
 
@@ -244,9 +234,8 @@ static void text_that_is_no_export_is_refused(void **state)
     assert_int_equal(locking_stats(f->clients[0]).holding, 0);
 }
 
-static void an_export_of_another_name_is_refused(void **state)
+LOCKING_TEST(an_export_of_another_name_is_refused)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock), *other = NULL;
@@ -266,24 +255,5 @@ static void an_export_of_another_name_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_released_hold_is_not_imported),
-        TEST(a_text_is_good_for_one_import),
-        TEST(nor_is_it_good_for_two_in_one_client),
-        TEST(a_text_from_before_an_export_is_worth_nothing),
-        TEST(an_import_in_doubt_keeps_the_name_for_its_lease),
-        TEST(those_who_borrow_have_one_hold),
-        TEST(an_import_ends_what_was_borrowed),
-        TEST(what_is_borrowed_is_not_passed_on_within_its_client),
-        TEST(only_an_exported_hold_is_borrowed),
-        TEST(text_that_is_no_export_is_refused),
-        TEST(an_export_of_another_name_is_refused),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("transfer_text", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -76,9 +76,10 @@ static taker *wait_for(locking *f, lk_lock *lock, lk_owner *owner)
     return locking_take(f, lock, LK_FOREVER, &options);
 }
 
-static void what_an_owner_waits_for_is_told_and_taken_back(void **state)
+#define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, teardown)
+
+TEST(what_an_owner_waits_for_is_told_and_taken_back)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *other =
         locking_hold(locking_lock(f, locking_open(f, NULL), "b c,1"));
@@ -97,9 +98,8 @@ static void what_an_owner_waits_for_is_told_and_taken_back(void **state)
     lk_owner_free(owner);
 }
 
-static void a_wait_of_another_owner_is_not_its(void **state)
+TEST(a_wait_of_another_owner_is_not_its)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *a = locking_lock(f, client, "a");
     lk_lock *c = locking_lock(f, client, "c");
@@ -118,9 +118,8 @@ static void a_wait_of_another_owner_is_not_its(void **state)
 }
 
 /* A name that would break the lines is left out, and so is what is too much. */
-static void the_record_stays_small(void **state)
+TEST(the_record_stays_small)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_owner *owners[OWNERS];
     char name[32], key[96], *text;
@@ -147,9 +146,8 @@ static void the_record_stays_small(void **state)
         lk_owner_free(owners[i]);
 }
 
-static void a_name_with_a_line_break_is_left_out(void **state)
+TEST(a_name_with_a_line_break_is_left_out)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *a = locking_lock(f, client, "a");
     lk_owner *owner;
@@ -166,7 +164,7 @@ static void a_name_with_a_line_break_is_left_out(void **state)
 
 /* ---- reading ---- */
 
-static void the_lines_of_a_record_are_read(void **state)
+CHECK_TEST(the_lines_of_a_record_are_read)
 {
     char text[] = "h\n1\np\nu\nn\nw 1,12 orders 7\nw 123 b";
     char again[] = "h\n1\np\nu\nn\nw 1,12 orders 7\nw 123 b";
@@ -174,7 +172,6 @@ static void the_lines_of_a_record_are_read(void **state)
     char bad[] = "h\n1\np\nu\nn\nw x y\nw\nw 5\nz 5 q\n\nw 5 yes";
     lk__record record;
 
-    (void)state;
     lk__record_parse(&record, text);
     assert_string_equal(record.name, "n");
     assert_string_equal(lk__record_waits_for(&record, 12), "orders 7");
@@ -190,17 +187,5 @@ static void the_lines_of_a_record_are_read(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(what_an_owner_waits_for_is_told_and_taken_back),
-        TEST(a_wait_of_another_owner_is_not_its),
-        TEST(the_record_stays_small),
-        TEST(a_name_with_a_line_break_is_left_out),
-        cmocka_unit_test(the_lines_of_a_record_are_read),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

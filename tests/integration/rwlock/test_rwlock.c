@@ -16,9 +16,8 @@ enum { AT_ONCE_MS = 250 };
 
 /* ---- together and alone ---- */
 
-static void readers_of_several_clients_read_together(void **state)
+RWLOCK_TEST(readers_of_several_clients_read_together)
 {
-    rwlocking *f = *state;
     lk_hold *holds[3];
 
     for (size_t i = 0; i < 3; i++)
@@ -33,9 +32,8 @@ static void readers_of_several_clients_read_together(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_writer_is_alone(void **state)
+RWLOCK_TEST(a_writer_is_alone)
 {
-    rwlocking *f = *state;
     lk_rwlock *other = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
 
@@ -48,9 +46,8 @@ static void a_writer_is_alone(void **state)
 }
 
 /* The same between threads of one client, which share their connections. */
-static void a_writer_is_alone_in_its_client_too(void **state)
+RWLOCK_TEST(a_writer_is_alone_in_its_client_too)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
 
@@ -64,9 +61,8 @@ static void a_writer_is_alone_in_its_client_too(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void fences_of_writers_grow_and_readers_share_the_last(void **state)
+RWLOCK_TEST(fences_of_writers_grow_and_readers_share_the_last)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
     uint64_t first = lk_hold_fence(hold);
@@ -85,10 +81,9 @@ static void fences_of_writers_grow_and_readers_share_the_last(void **state)
 /* As long as the server has lately said that nobody else waits. The second
    reader has it asked, and may be too late to share before it answers; on a
    machine that takes longer for all of them, others are. */
-static void readers_of_one_client_share_one_remote_hold(void **state)
+RWLOCK_TEST(readers_of_one_client_share_one_remote_hold)
 {
     enum { READERS = 16, LATELY_MS = 100 };
-    rwlocking *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
     uint64_t joined, passes = locking_stats(client).passes;
@@ -112,10 +107,9 @@ static void readers_of_one_client_share_one_remote_hold(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void readers_that_wait_come_in_with_one_remote_hold(void **state)
+RWLOCK_TEST(readers_that_wait_come_in_with_one_remote_hold)
 {
     enum { READERS = 16 };
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
@@ -135,10 +129,8 @@ static void readers_that_wait_come_in_with_one_remote_hold(void **state)
 }
 
 /* Its lease is its own: it is not the watchdog's, which the others share. */
-static void
-a_reader_with_a_fixed_lease_has_a_remote_hold_of_its_own(void **state)
+RWLOCK_TEST(a_reader_with_a_fixed_lease_has_a_remote_hold_of_its_own)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_calm(f);
     lk_hold *shared = rwlocking_hold(f, lock, RW_READ);
     lk_hold *own = rwlocking_hold_for(f, lock, RW_READ, 60000);
@@ -153,9 +145,8 @@ a_reader_with_a_fixed_lease_has_a_remote_hold_of_its_own(void **state)
 }
 
 /* Else local readers that overlap would keep a remote writer out for ever. */
-static void a_writer_that_waits_ends_the_sharing(void **state)
+RWLOCK_TEST(a_writer_that_waits_ends_the_sharing)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
     lk_hold *first = rwlocking_hold(f, lock, RW_READ);
@@ -185,9 +176,8 @@ static void a_writer_that_waits_ends_the_sharing(void **state)
 
 /* ---- turns ---- */
 
-static void readers_and_writers_take_turns(void **state)
+RWLOCK_TEST(readers_and_writers_take_turns)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     taker *reader, *other_reader, *writer, *late_reader, *late_writer;
 
@@ -212,11 +202,10 @@ static void readers_and_writers_take_turns(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void with_readers_first_they_come_in_past_waiting_writers(void **state)
+RWLOCK_TEST(with_readers_first_they_come_in_past_waiting_writers)
 {
     const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
                                        .order = LK_RWLOCK_READERS_FIRST};
-    rwlocking *f = *state;
     lk_rwlock *locks[3];
     lk_hold *first, *second;
     taker *writer;
@@ -233,11 +222,10 @@ static void with_readers_first_they_come_in_past_waiting_writers(void **state)
     assert_status(taker_release(writer), LK_OK);
 }
 
-static void with_writers_first_all_of_them_come_in_before_readers(void **state)
+RWLOCK_TEST(with_writers_first_all_of_them_come_in_before_readers)
 {
     const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
                                        .order = LK_RWLOCK_WRITERS_FIRST};
-    rwlocking *f = *state;
     lk_rwlock *locks[4];
     taker *reader, *writers[2];
     lk_hold *hold;
@@ -260,10 +248,9 @@ static void with_writers_first_all_of_them_come_in_before_readers(void **state)
 }
 
 /* Redisson: a writer's unlock wakes all; here each has its grant. */
-static void many_readers_that_wait_come_in_at_once(void **state)
+RWLOCK_TEST(many_readers_that_wait_come_in_at_once)
 {
     enum { READERS = 20 };
-    rwlocking *f = *state;
     lk_rwlock *locks[10];
     taker *takers[READERS];
     lk_hold *hold;
@@ -290,9 +277,8 @@ static void many_readers_that_wait_come_in_at_once(void **state)
 
 /* ---- leases ---- */
 
-static void a_fixed_lease_ends_and_the_next_comes_in(void **state)
+RWLOCK_TEST(a_fixed_lease_ends_and_the_next_comes_in)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold_for(f, rwlocking_new(f), RW_WRITE, 300);
     taker *readers[2];
 
@@ -308,9 +294,8 @@ static void a_fixed_lease_ends_and_the_next_comes_in(void **state)
 }
 
 /* It ends by its own lease, whatever others do to theirs in between. */
-static void a_readers_lease_is_its_own(void **state)
+RWLOCK_TEST(a_readers_lease_is_its_own)
 {
-    rwlocking *f = *state;
     lk_hold *lasting = rwlocking_hold_for(f, rwlocking_new(f), RW_READ, 3000);
     lk_hold *brief = rwlocking_hold_for(f, rwlocking_new(f), RW_READ, 300);
     taker *writer;
@@ -329,9 +314,8 @@ static void a_readers_lease_is_its_own(void **state)
     assert_status(taker_release(writer), LK_OK);
 }
 
-static void a_reader_that_is_long_dead_lets_a_writer_in(void **state)
+RWLOCK_TEST(a_reader_that_is_long_dead_lets_a_writer_in)
 {
-    rwlocking *f = *state;
     lk_hold *alive = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     lk_hold *dead = rwlocking_hold_for(f, rwlocking_new(f), RW_READ, 300);
     taker *writer = rwlocking_queue_up(f, rwlocking_new(f), RW_WRITE, 1);
@@ -346,9 +330,8 @@ static void a_reader_that_is_long_dead_lets_a_writer_in(void **state)
 
 /* ---- who tells, and operators ---- */
 
-static void the_state_is_told(void **state)
+RWLOCK_TEST(the_state_is_told)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_rwlock_state told = LK_RWLOCK_WRITE;
     lk_hold *hold;
@@ -365,13 +348,12 @@ static void the_state_is_told(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void holders_and_waiters_are_told(void **state)
+RWLOCK_TEST(holders_and_waiters_are_told)
 {
     const lk_acquire_options reads = {LK_ACQUIRE_OPTIONS_INIT,
                                       .reason = "to look"};
     const lk_acquire_options writes = {LK_ACQUIRE_OPTIONS_INIT,
                                        .reason = "to change"};
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = NULL;
     lk_info *info = NULL;
@@ -395,9 +377,8 @@ static void holders_and_waiters_are_told(void **state)
     assert_status(taker_release(writer), LK_OK);
 }
 
-static void force_ends_all_readers_and_tells_them(void **state)
+RWLOCK_TEST(force_ends_all_readers_and_tells_them)
 {
-    rwlocking *f = *state;
     lk_rwlock *chief = rwlocking_new(f);
     lk_hold *holds[2];
     taker *writer;
@@ -420,9 +401,8 @@ static void force_ends_all_readers_and_tells_them(void **state)
     assert_status(lk_rwlock_force_release(chief), LK_ENOTHELD);
 }
 
-static void a_name_of_another_kind_is_refused(void **state)
+RWLOCK_TEST(a_name_of_another_kind_is_refused)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
     lk_rwlock *lock = rwlocking_lock(f, client);
@@ -441,28 +421,5 @@ static void a_name_of_another_kind_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(readers_of_several_clients_read_together),
-        RWLOCK_TEST(a_writer_is_alone),
-        RWLOCK_TEST(a_writer_is_alone_in_its_client_too),
-        RWLOCK_TEST(fences_of_writers_grow_and_readers_share_the_last),
-        RWLOCK_TEST(readers_of_one_client_share_one_remote_hold),
-        RWLOCK_TEST(readers_that_wait_come_in_with_one_remote_hold),
-        RWLOCK_TEST(a_reader_with_a_fixed_lease_has_a_remote_hold_of_its_own),
-        RWLOCK_TEST(a_writer_that_waits_ends_the_sharing),
-        RWLOCK_TEST(readers_and_writers_take_turns),
-        RWLOCK_TEST(with_readers_first_they_come_in_past_waiting_writers),
-        RWLOCK_TEST(with_writers_first_all_of_them_come_in_before_readers),
-        RWLOCK_TEST(many_readers_that_wait_come_in_at_once),
-        RWLOCK_TEST(a_fixed_lease_ends_and_the_next_comes_in),
-        RWLOCK_TEST(a_readers_lease_is_its_own),
-        RWLOCK_TEST(a_reader_that_is_long_dead_lets_a_writer_in),
-        RWLOCK_TEST(the_state_is_told),
-        RWLOCK_TEST(holders_and_waiters_are_told),
-        RWLOCK_TEST(force_ends_all_readers_and_tells_them),
-        RWLOCK_TEST(a_name_of_another_kind_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("rwlock", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -36,10 +36,9 @@ static lk_status acquire_async(lk_rwlock *lock, rw_mode mode, int64_t wait_ms,
 
 /* ---- one call -------------------------------------------------------------- */
 
-static void a_callback_brings_the_hold(void **state)
+RWLOCK_TEST(a_callback_brings_the_hold)
 {
     static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
-    rwlocking *f = *state;
     lk_rwlock *other = rwlocking_new(f);
 
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
@@ -64,9 +63,8 @@ static void a_callback_brings_the_hold(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_wait_ends_by_its_time(void **state)
+RWLOCK_TEST(a_wait_ends_by_its_time)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
 
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
@@ -89,10 +87,8 @@ static void a_wait_ends_by_its_time(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_refusal_comes_by_the_callback_too(void **state)
+RWLOCK_TEST(a_refusal_comes_by_the_callback_too)
 {
-    rwlocking *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_rwlock *lock = rwlocking_lock(f, client);
@@ -125,10 +121,8 @@ static void on_state(lk_status status, lk_rwlock_state state, void *data)
     call_on_done(status, &asked->c);
 }
 
-static void the_twins_answer_as_the_calls_do(void **state)
+RWLOCK_TEST(the_twins_answer_as_the_calls_do)
 {
-    rwlocking *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_rwlock *lock = rwlocking_lock(f, client);
@@ -196,10 +190,9 @@ static void on_writer(lk_status status, lk_hold *hold, void *data)
     on_reader(status, hold, data);
 }
 
-static void hundreds_of_waits_of_both_sides_end(void **state)
+RWLOCK_TEST(hundreds_of_waits_of_both_sides_end)
 {
     enum { CLIENTS = 4, WAITS = 300 };
-    rwlocking *f = *state;
     lk_rwlock *locks[CLIENTS];
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     static struct crowd crowd;
@@ -225,12 +218,11 @@ static void hundreds_of_waits_of_both_sides_end(void **state)
 }
 
 /* More than one call lets in: the client that released goes on. */
-static void a_phase_of_hundreds_of_clients_comes_in(void **state)
+RWLOCK_TEST(a_phase_of_hundreds_of_clients_comes_in)
 {
     enum { WAITS = 150 };
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 60000};
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_calm(f);
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     call *calls = calloc(WAITS, sizeof(*calls));
@@ -257,16 +249,5 @@ static void a_phase_of_hundreds_of_clients_comes_in(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(a_callback_brings_the_hold),
-        RWLOCK_TEST(a_wait_ends_by_its_time),
-        RWLOCK_TEST(a_refusal_comes_by_the_callback_too),
-        RWLOCK_TEST(the_twins_answer_as_the_calls_do),
-        RWLOCK_TEST(hundreds_of_waits_of_both_sides_end),
-        RWLOCK_TEST(a_phase_of_hundreds_of_clients_comes_in),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_async", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

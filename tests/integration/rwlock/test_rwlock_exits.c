@@ -34,9 +34,8 @@ static uint64_t since_ms(uint64_t begin)
 
 /* ---- time ---- */
 
-static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
+RWLOCK_TEST(a_wait_ends_when_its_time_is_over_and_not_before)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_rwlock *lock = rwlocking_calm(f);
     taker *takers[3];
@@ -54,9 +53,8 @@ static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
 }
 
 /* The others of its client still wait, on the claim that it shared. */
-static void a_reader_that_gives_up_costs_its_neighbours_nothing(void **state)
+RWLOCK_TEST(a_reader_that_gives_up_costs_its_neighbours_nothing)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_rwlock *lock = rwlocking_calm(f);
     taker *first = rwlocking_take(f, lock, RW_READ, 100, NULL);
@@ -71,9 +69,8 @@ static void a_reader_that_gives_up_costs_its_neighbours_nothing(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_writer_that_gives_up_lets_the_readers_in(void **state)
+RWLOCK_TEST(a_writer_that_gives_up_lets_the_readers_in)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     lk_acquire_options options;
     taker *writer, *reader;
@@ -95,10 +92,9 @@ static void a_writer_that_gives_up_lets_the_readers_in(void **state)
 }
 
 /* Whichever comes first: nothing that was granted is left behind. */
-static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
+RWLOCK_TEST(a_grant_that_meets_a_cancel_goes_to_the_next)
 {
     enum { ROUNDS = 30 };
-    rwlocking *f = *state;
     lk_rwlock *holder = rwlocking_calm(f);
     lk_rwlock *lock = rwlocking_calm(f);
     lk_rwlock *behind = rwlocking_calm(f);
@@ -128,10 +124,9 @@ static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
     }
 }
 
-static void who_gives_up_again_and_again_leaves_no_trace(void **state)
+RWLOCK_TEST(who_gives_up_again_and_again_leaves_no_trace)
 {
     enum { ROUNDS = 12 };
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_rwlock *lock = rwlocking_calm(f);
 
@@ -154,9 +149,8 @@ static void who_gives_up_again_and_again_leaves_no_trace(void **state)
 
 /* ---- the end of a client ---- */
 
-static void a_shutdown_ends_waits_and_holds(void **state)
+RWLOCK_TEST(a_shutdown_ends_waits_and_holds)
 {
-    rwlocking *f = *state;
     lk_rwlock *ending = rwlocking_calm(f), *staying = rwlocking_calm(f);
     lk_hold *hold = rwlocking_hold(f, ending, RW_WRITE);
     taker *mine[3];
@@ -196,9 +190,8 @@ static void child_run(lk_rwlock *lock, lk_hold *hold)
     (void)raise(SIGKILL); /* so that no tool looks for leaks */
 }
 
-static void a_child_has_nothing_of_its_parents(void **state)
+RWLOCK_TEST(a_child_has_nothing_of_its_parents)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
     taker *t = rwlocking_queue_up(f, lock, RW_READ, 1);
@@ -217,17 +210,5 @@ static void a_child_has_nothing_of_its_parents(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(a_wait_ends_when_its_time_is_over_and_not_before),
-        RWLOCK_TEST(a_reader_that_gives_up_costs_its_neighbours_nothing),
-        RWLOCK_TEST(a_writer_that_gives_up_lets_the_readers_in),
-        RWLOCK_TEST(a_grant_that_meets_a_cancel_goes_to_the_next),
-        RWLOCK_TEST(who_gives_up_again_and_again_leaves_no_trace),
-        RWLOCK_TEST(a_shutdown_ends_waits_and_holds),
-        RWLOCK_TEST(a_child_has_nothing_of_its_parents),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_exits", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -180,13 +180,14 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
     return failures;
 }
 
-static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
+CHECK_TEST_OF(an_allocation_that_fails_is_told_or_made_up_for, locking *f,
+              locking_setup, teardown)
 {
     static lk_status (*const acts[])(
         stage * s) = {do_new,     do_read,        do_write,
                       do_upgrade, do_downgrade,   do_downgrade_async,
                       do_wait,    do_write_async, do_upgradeable_async};
-    stage s = {.f = *state};
+    stage s = {.f = f};
 
     s.client = locking_open_calm(s.f, NULL);
     assert_status(lk_rwlock_new(&s.lock, s.client, "m", NULL), LK_OK);
@@ -202,13 +203,5 @@ static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, locking_setup,
-            teardown),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_memory", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

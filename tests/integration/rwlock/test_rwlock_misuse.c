@@ -31,14 +31,14 @@ static void on_state(lk_status status, lk_rwlock_state state, void *data)
     call_on_done(status, data);
 }
 
-static void a_read_write_lock_that_is_null_is_refused(void **state)
+RWLOCK_TEST(a_read_write_lock_that_is_null_is_refused)
 {
+    (void)f;
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     lk_rwlock_state told;
     call c = {0};
 
-    (void)state;
     assert_words(lk_rwlock_acquire_read(NULL, 0, NULL, &hold), LK_EINVAL,
                  "NULL");
     assert_words(lk_rwlock_acquire_upgradeable(NULL, 0, NULL, &hold), LK_EINVAL,
@@ -65,9 +65,8 @@ static void a_read_write_lock_that_is_null_is_refused(void **state)
     assert_int_equal(c.ends, 0);
 }
 
-static void a_result_needs_a_place(void **state)
+RWLOCK_TEST(a_result_needs_a_place)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
 
@@ -92,9 +91,8 @@ static void a_result_needs_a_place(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void options_that_are_wrong_are_refused(void **state)
+RWLOCK_TEST(options_that_are_wrong_are_refused)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     const lk_rwlock_options no_size = {.lease_ms = 5};
     const lk_rwlock_options too_long = {LK_RWLOCK_OPTIONS_INIT,
@@ -118,9 +116,8 @@ static void options_that_are_wrong_are_refused(void **state)
     assert_null(hold);
 }
 
-static void what_is_no_write_hold_is_not_downgraded(void **state)
+RWLOCK_TEST(what_is_no_write_hold_is_not_downgraded)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
     lk_hold *plain = locking_hold(locking_lock(f->base, client, "other"));
@@ -145,9 +142,8 @@ static void act_downgrade(call *c)
     c->status = lk_rwlock_downgrade(c->hold);
 }
 
-static void a_callback_does_not_wait(void **state)
+RWLOCK_TEST(a_callback_does_not_wait)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     call c = {.act = act_downgrade};
 
@@ -159,9 +155,8 @@ static void a_callback_does_not_wait(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void keys_that_are_no_read_write_lock_are_refused(void **state)
+RWLOCK_TEST(keys_that_are_no_read_write_lock_are_refused)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *none = NULL;
     lk_info *info = NULL;
@@ -182,9 +177,8 @@ static void keys_that_are_no_read_write_lock_are_refused(void **state)
     assert_status(lk_hold_release(none), LK_OK);
 }
 
-static void an_export_of_another_kind_is_refused(void **state)
+RWLOCK_TEST(an_export_of_another_kind_is_refused)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_lock *plain = locking_lock(f->base, client, "n");
     lk_hold *hold = locking_hold(plain);
@@ -207,17 +201,5 @@ static void an_export_of_another_kind_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(a_read_write_lock_that_is_null_is_refused),
-        RWLOCK_TEST(a_result_needs_a_place),
-        RWLOCK_TEST(options_that_are_wrong_are_refused),
-        RWLOCK_TEST(what_is_no_write_hold_is_not_downgraded),
-        RWLOCK_TEST(a_callback_does_not_wait),
-        RWLOCK_TEST(keys_that_are_no_read_write_lock_are_refused),
-        RWLOCK_TEST(an_export_of_another_kind_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_misuse", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

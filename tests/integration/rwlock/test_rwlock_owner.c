@@ -22,10 +22,9 @@ acquire_of(lk_rwlock *lock, rw_mode mode, lk_owner *owner, lk_hold **ret_hold)
 
 /* ---- re-entry ---- */
 
-static void an_owner_enters_again_what_it_holds(void **state)
+RWLOCK_TEST(an_owner_enters_again_what_it_holds)
 {
     static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
-    rwlocking *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_rwlock *lock = rwlocking_lock(f, client);
 
@@ -45,9 +44,8 @@ static void an_owner_enters_again_what_it_holds(void **state)
     }
 }
 
-static void an_upgradeable_reader_reads_again_with_the_same_hold(void **state)
+RWLOCK_TEST(an_upgradeable_reader_reads_again_with_the_same_hold)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *first = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
@@ -62,9 +60,8 @@ static void an_upgradeable_reader_reads_again_with_the_same_hold(void **state)
 
 /* ---- reading beside the own write ---- */
 
-static void an_owner_that_writes_reads_as_well(void **state)
+RWLOCK_TEST(an_owner_that_writes_reads_as_well)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -81,9 +78,8 @@ static void an_owner_that_writes_reads_as_well(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void the_read_may_end_before_the_write(void **state)
+RWLOCK_TEST(the_read_may_end_before_the_write)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -99,9 +95,8 @@ static void the_read_may_end_before_the_write(void **state)
 
 /* Redisson tells nobody when a writer goes on as a reader; readers that wait
    would sleep on. */
-static void a_write_that_ends_above_a_read_lets_readers_in(void **state)
+RWLOCK_TEST(a_write_that_ends_above_a_read_lets_readers_in)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -120,9 +115,8 @@ static void a_write_that_ends_above_a_read_lets_readers_in(void **state)
 /* ---- upgrade ---- */
 
 /* It would wait for itself, and for ever. */
-static void a_plain_reader_is_refused_to_write(void **state)
+RWLOCK_TEST(a_plain_reader_is_refused_to_write)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
@@ -145,9 +139,8 @@ static void a_plain_reader_is_refused_to_write(void **state)
     assert_status(lk_hold_release(none), LK_OK);
 }
 
-static void an_upgradeable_reader_writes_when_the_others_have_left(void **state)
+RWLOCK_TEST(an_upgradeable_reader_writes_when_the_others_have_left)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_calm(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                   .owner = rwlocking_owner(f, lock)};
@@ -170,9 +163,8 @@ static void an_upgradeable_reader_writes_when_the_others_have_left(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void there_is_one_upgradeable_reader(void **state)
+RWLOCK_TEST(there_is_one_upgradeable_reader)
 {
-    rwlocking *f = *state;
     lk_hold *first = rwlocking_hold(f, rwlocking_new(f), RW_UPGRADEABLE);
     taker *second = rwlocking_queue_up(f, rwlocking_calm(f), RW_UPGRADEABLE, 1);
 
@@ -186,9 +178,8 @@ static void there_is_one_upgradeable_reader(void **state)
 
 /* Two who both wait to upgrade would wait for each other. */
 /* Others may have written before it came in. */
-static void an_upgrade_whose_base_ends_is_refused(void **state)
+RWLOCK_TEST(an_upgrade_whose_base_ends_is_refused)
 {
-    rwlocking *f = *state;
     lk_hold *reader = rwlocking_hold(f, rwlocking_new(f), RW_READ), *base;
     lk_rwlock *lock = rwlocking_calm(f);
     lk_owner *owner = rwlocking_owner(f, lock);
@@ -208,9 +199,8 @@ static void an_upgrade_whose_base_ends_is_refused(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
+RWLOCK_TEST(an_upgrade_that_is_given_up_lets_the_readers_in)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_calm(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                   .owner = rwlocking_owner(f, lock)};
@@ -232,10 +222,9 @@ static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
 /* ---- downgrade ---- */
 
 /* It ends when it would have ended as a writer's. */
-static void a_downgrade_begins_no_new_lease(void **state)
+RWLOCK_TEST(a_downgrade_begins_no_new_lease)
 {
     enum { LEASE_MS = 60000, PASSED_MS = 300 };
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};
@@ -250,9 +239,8 @@ static void a_downgrade_begins_no_new_lease(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_downgrade_lets_readers_in_and_no_writer(void **state)
+RWLOCK_TEST(a_downgrade_lets_readers_in_and_no_writer)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
     uint64_t fence = lk_hold_fence(hold);
@@ -276,9 +264,8 @@ static void a_downgrade_lets_readers_in_and_no_writer(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void who_was_downgraded_is_a_plain_reader(void **state)
+RWLOCK_TEST(who_was_downgraded_is_a_plain_reader)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *hold = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -294,10 +281,8 @@ static void who_was_downgraded_is_a_plain_reader(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void
-a_hold_that_was_entered_again_is_turned_with_its_last_handle(void **state)
+RWLOCK_TEST(a_hold_that_was_entered_again_is_turned_with_its_last_handle)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *first = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -322,9 +307,8 @@ static bool lets_read(void *data)
 }
 
 /* The last handle that writes may also be released. */
-static void a_release_turns_the_handles_that_are_left(void **state)
+RWLOCK_TEST(a_release_turns_the_handles_that_are_left)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *first = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -340,9 +324,8 @@ static void a_release_turns_the_handles_that_are_left(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void an_upgrade_that_is_downgraded_leaves_its_base(void **state)
+RWLOCK_TEST(an_upgrade_that_is_downgraded_leaves_its_base)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
@@ -357,9 +340,8 @@ static void an_upgrade_that_is_downgraded_leaves_its_base(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_fixed_lease_stays_what_it_was(void **state)
+RWLOCK_TEST(a_fixed_lease_stays_what_it_was)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold_for(f, rwlocking_new(f), RW_WRITE, 20000);
 
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
@@ -369,9 +351,8 @@ static void a_fixed_lease_stays_what_it_was(void **state)
 }
 
 /* What the reader believes the server keeps. */
-static void a_lease_that_was_extended_stays_extended(void **state)
+RWLOCK_TEST(a_lease_that_was_extended_stays_extended)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
 
     assert_status(lk_hold_extend(hold, 90000), LK_OK);
@@ -386,9 +367,8 @@ static void a_lease_that_was_extended_stays_extended(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void what_is_lost_is_not_downgraded(void **state)
+RWLOCK_TEST(what_is_lost_is_not_downgraded)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
 
     freeReplyObject(server_command(f->base->server, "DEL n"));
@@ -398,9 +378,8 @@ static void what_is_lost_is_not_downgraded(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_downgrade_without_waiting_ends_in_its_callback(void **state)
+RWLOCK_TEST(a_downgrade_without_waiting_ends_in_its_callback)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     lk_hold *first = rwlocking_hold_of(lock, RW_WRITE, owner);
@@ -420,9 +399,8 @@ static void a_downgrade_without_waiting_ends_in_its_callback(void **state)
 }
 
 /* The handle may be gone before the answer is there. */
-static void a_downgrade_may_be_overtaken_by_the_release(void **state)
+RWLOCK_TEST(a_downgrade_may_be_overtaken_by_the_release)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
 
     for (int i = 0; i < 20; i++) {
@@ -447,9 +425,8 @@ static lk_status look(lk_hold *hold, void *data)
     return LK_ERANGE; /* any of its own */
 }
 
-static void a_function_runs_under_a_hold(void **state)
+RWLOCK_TEST(a_function_runs_under_a_hold)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_status checked = LK_ELOST;
 
@@ -462,10 +439,9 @@ static void a_function_runs_under_a_hold(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void what_is_exported_is_imported_as_what_it_was(void **state)
+RWLOCK_TEST(what_is_exported_is_imported_as_what_it_was)
 {
     static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
-    rwlocking *f = *state;
     lk_rwlock *from = rwlocking_new(f), *to = rwlocking_new(f);
 
     for (size_t i = 0; i < 3; i++) {
@@ -492,34 +468,5 @@ static void what_is_exported_is_imported_as_what_it_was(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(an_owner_enters_again_what_it_holds),
-        RWLOCK_TEST(an_upgradeable_reader_reads_again_with_the_same_hold),
-        RWLOCK_TEST(an_owner_that_writes_reads_as_well),
-        RWLOCK_TEST(the_read_may_end_before_the_write),
-        RWLOCK_TEST(a_write_that_ends_above_a_read_lets_readers_in),
-        RWLOCK_TEST(a_plain_reader_is_refused_to_write),
-        RWLOCK_TEST(an_upgradeable_reader_writes_when_the_others_have_left),
-        RWLOCK_TEST(there_is_one_upgradeable_reader),
-        RWLOCK_TEST(an_upgrade_whose_base_ends_is_refused),
-        RWLOCK_TEST(an_upgrade_that_is_given_up_lets_the_readers_in),
-        RWLOCK_TEST(a_downgrade_begins_no_new_lease),
-        RWLOCK_TEST(a_downgrade_lets_readers_in_and_no_writer),
-        RWLOCK_TEST(who_was_downgraded_is_a_plain_reader),
-        RWLOCK_TEST(
-            a_hold_that_was_entered_again_is_turned_with_its_last_handle),
-        RWLOCK_TEST(a_release_turns_the_handles_that_are_left),
-        RWLOCK_TEST(an_upgrade_that_is_downgraded_leaves_its_base),
-        RWLOCK_TEST(a_fixed_lease_stays_what_it_was),
-        RWLOCK_TEST(a_lease_that_was_extended_stays_extended),
-        RWLOCK_TEST(what_is_lost_is_not_downgraded),
-        RWLOCK_TEST(a_downgrade_without_waiting_ends_in_its_callback),
-        RWLOCK_TEST(a_downgrade_may_be_overtaken_by_the_release),
-        RWLOCK_TEST(a_function_runs_under_a_hold),
-        RWLOCK_TEST(what_is_exported_is_imported_as_what_it_was),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_owner", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -30,11 +30,13 @@ static uint64_t since_ms(uint64_t begin)
     return wait_now_ms() - begin;
 }
 
+#define JAVA_TEST(name)                                                        \
+    CHECK_TEST_OF(name, rwlocking *f, rwlocking_setup, teardown)
+
 /* ---- who keeps whom out ---- */
 
-static void readers_of_both_sides_read_together_and_writers_wait(void **state)
+JAVA_TEST(readers_of_both_sides_read_together_and_writers_wait)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_calm(f);
     rw_standin *java = java_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_READ);
@@ -55,9 +57,8 @@ static void readers_of_both_sides_read_together_and_writers_wait(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_java_writer_keeps_all_of_ours_out(void **state)
+JAVA_TEST(a_java_writer_keeps_all_of_ours_out)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     rw_standin *java = java_new(f);
 
@@ -71,9 +72,8 @@ static void a_java_writer_keeps_all_of_ours_out(void **state)
 }
 
 /* The first of ours asks every few milliseconds while Java has it. */
-static void ours_come_in_soon_after_a_java_writer(void **state)
+JAVA_TEST(ours_come_in_soon_after_a_java_writer)
 {
-    rwlocking *f = *state;
     rw_standin *java = java_new(f);
     taker *reader, *writer;
     uint64_t begin;
@@ -90,9 +90,8 @@ static void ours_come_in_soon_after_a_java_writer(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_writer_of_ours_comes_in_soon_after_java_readers(void **state)
+JAVA_TEST(a_writer_of_ours_comes_in_soon_after_java_readers)
 {
-    rwlocking *f = *state;
     rw_standin *java = java_new(f);
     taker *writer;
     uint64_t begin;
@@ -141,9 +140,8 @@ static void java_wait_end(struct java_wait *w)
 }
 
 /* Not when the TTL ends that it saw, but when it is told. */
-static void java_readers_come_in_when_a_writer_of_ours_leaves(void **state)
+JAVA_TEST(java_readers_come_in_when_a_writer_of_ours_leaves)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     struct java_wait w = {.java = java_new(f), .side = RW_STANDIN_READ};
     uint64_t begin;
@@ -156,9 +154,8 @@ static void java_readers_come_in_when_a_writer_of_ours_leaves(void **state)
     assert_int_equal(rw_standin_unlock(w.java, RW_STANDIN_READ), 1);
 }
 
-static void java_readers_come_in_at_a_downgrade_of_ours(void **state)
+JAVA_TEST(java_readers_come_in_at_a_downgrade_of_ours)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     struct java_wait w = {.java = java_new(f), .side = RW_STANDIN_READ};
     uint64_t begin;
@@ -173,9 +170,8 @@ static void java_readers_come_in_at_a_downgrade_of_ours(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_java_writer_comes_in_when_the_last_reader_leaves(void **state)
+JAVA_TEST(a_java_writer_comes_in_when_the_last_reader_leaves)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *first = rwlocking_hold_for(f, lock, RW_READ, 60000);
     lk_hold *second = rwlocking_hold_for(f, lock, RW_READ, 60000);
@@ -224,10 +220,9 @@ static bool has_run(void *data)
 }
 
 /* Ours would hand it over among themselves for ever. */
-static void a_java_writer_has_its_turn_among_ours(void **state)
+JAVA_TEST(a_java_writer_has_its_turn_among_ours)
 {
     enum { LOOPS = 4, TURNS = 5 };
-    rwlocking *f = *state;
     rw_standin *java = java_new(f);
     static atomic_bool stop; /* a failed test leaves the threads running */
     static struct loop loops[LOOPS];
@@ -266,11 +261,10 @@ static void a_java_writer_has_its_turn_among_ours(void **state)
 /* ---- leases ---- */
 
 /* Redisson's renewal sets the hash's TTL flat; ours looks after its own. */
-static void a_longer_lease_of_ours_outlives_javas_renewals(void **state)
+JAVA_TEST(a_longer_lease_of_ours_outlives_javas_renewals)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = 1500};
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_lock(f, locking_open(f->base, &options));
     lk_hold *hold = rwlocking_hold_for(f, lock, RW_READ, 60000);
     rw_standin *java = java_new(f);
@@ -291,9 +285,8 @@ static void a_longer_lease_of_ours_outlives_javas_renewals(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_dead_java_reader_keeps_ours_out_only_for_its_lease(void **state)
+JAVA_TEST(a_dead_java_reader_keeps_ours_out_only_for_its_lease)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
     rw_standin *java = java_new(f);
     taker *writer;
@@ -310,11 +303,10 @@ static void a_dead_java_reader_keeps_ours_out_only_for_its_lease(void **state)
 
 /* ---- by force ---- */
 
-static void what_java_ends_by_force_is_lost(void **state)
+JAVA_TEST(what_java_ends_by_force_is_lost)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = 1500};
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_lock(f, locking_open(f->base, &options));
     lk_hold *hold = rwlocking_hold(f, lock, RW_READ);
     uint64_t begin = wait_now_ms();
@@ -327,9 +319,8 @@ static void what_java_ends_by_force_is_lost(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void what_we_end_by_force_java_does_not_have(void **state)
+JAVA_TEST(what_we_end_by_force_java_does_not_have)
 {
-    rwlocking *f = *state;
     rw_standin *java = java_new(f);
 
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
@@ -340,9 +331,8 @@ static void what_we_end_by_force_java_does_not_have(void **state)
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), -1);
 }
 
-static void holds_of_java_are_told(void **state)
+JAVA_TEST(holds_of_java_are_told)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = rwlocking_new(f);
     rw_standin *java = java_new(f);
     lk_info *info = NULL;
@@ -365,28 +355,7 @@ static void holds_of_java_are_told(void **state)
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
 }
 
-#define JAVA_TEST(f)                                                           \
-    cmocka_unit_test_setup_teardown(f, rwlocking_setup, teardown)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        JAVA_TEST(readers_of_both_sides_read_together_and_writers_wait),
-        JAVA_TEST(a_java_writer_keeps_all_of_ours_out),
-        JAVA_TEST(ours_come_in_soon_after_a_java_writer),
-        JAVA_TEST(a_writer_of_ours_comes_in_soon_after_java_readers),
-        JAVA_TEST(java_readers_come_in_when_a_writer_of_ours_leaves),
-        JAVA_TEST(java_readers_come_in_at_a_downgrade_of_ours),
-        JAVA_TEST(a_java_writer_comes_in_when_the_last_reader_leaves),
-        JAVA_TEST(a_java_writer_has_its_turn_among_ours),
-        JAVA_TEST(a_longer_lease_of_ours_outlives_javas_renewals),
-        JAVA_TEST(a_dead_java_reader_keeps_ours_out_only_for_its_lease),
-        JAVA_TEST(what_java_ends_by_force_is_lost),
-        JAVA_TEST(what_we_end_by_force_java_does_not_have),
-        JAVA_TEST(holds_of_java_are_told),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_redisson", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -171,44 +171,35 @@ static void beside_readers_of_four_processes(rwlocking *f, uint64_t interop)
     writer_gets_its_turn(f, &c);
 }
 
-static void a_writer_of_redissons_comes_in_beside_one_process(void **state)
-{
-    beside_readers_of_one_process(*state, LK_INTEROP_AUTO);
-}
-
-static void and_where_redisson_is_said_to_be_there(void **state)
-{
-    beside_readers_of_one_process(*state, LK_INTEROP_REDISSON);
-}
-
-static void a_writer_of_redissons_comes_in_beside_four_processes(void **state)
-{
-    beside_readers_of_four_processes(*state, LK_INTEROP_AUTO);
-}
-
-static void four_of_them_and_redisson_is_said_to_be_there(void **state)
-{
-    beside_readers_of_four_processes(*state, LK_INTEROP_REDISSON);
-}
-
 static int teardown(void **state)
 {
     rw_standins_free();
     return rwlocking_teardown(state);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, rwlocking *f, rwlocking_setup, teardown)
+
+TEST(a_writer_of_redissons_comes_in_beside_one_process)
+{
+    beside_readers_of_one_process(f, LK_INTEROP_AUTO);
+}
+
+TEST(and_where_redisson_is_said_to_be_there)
+{
+    beside_readers_of_one_process(f, LK_INTEROP_REDISSON);
+}
+
+TEST(a_writer_of_redissons_comes_in_beside_four_processes)
+{
+    beside_readers_of_four_processes(f, LK_INTEROP_AUTO);
+}
+
+TEST(four_of_them_and_redisson_is_said_to_be_there)
+{
+    beside_readers_of_four_processes(f, LK_INTEROP_REDISSON);
+}
+
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rwlocking_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_writer_of_redissons_comes_in_beside_one_process),
-        TEST(and_where_redisson_is_said_to_be_there),
-        TEST(a_writer_of_redissons_comes_in_beside_four_processes),
-        TEST(four_of_them_and_redisson_is_said_to_be_there),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests_name("rwlock_shares", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -34,14 +34,13 @@ static void wait_until_it_spins(rwlocking *f)
 /* ---- what it is ---- */
 
 /* Everything that waits, by whoever keeps it waiting. */
-static void who_spins_gets_what_is_released(void **state)
+RWLOCK_TEST(who_spins_gets_what_is_released)
 {
     static const rw_mode pairs[][2] = {{RW_WRITE, RW_READ},
                                        {RW_READ, RW_WRITE},
                                        {RW_WRITE, RW_WRITE},
                                        {RW_WRITE, RW_UPGRADEABLE},
                                        {RW_UPGRADEABLE, RW_UPGRADEABLE}};
-    rwlocking *f = *state;
     lk_rwlock *first = rwlocking_new(f);
     lk_rwlock *second = spinning(f);
 
@@ -59,9 +58,8 @@ static void who_spins_gets_what_is_released(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void one_that_spins_has_one_connection_and_hears_nothing(void **state)
+RWLOCK_TEST(one_that_spins_has_one_connection_and_hears_nothing)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock *lock = spinning_in(f, client);
     lk_rwlock *other = spinning(f);
@@ -90,9 +88,8 @@ static void assert_ended_empty_handed(lk_status status)
         assert_status(status, LK_ETIMEDOUT);
 }
 
-static void a_wait_that_spins_ends_in_time(void **state)
+RWLOCK_TEST(a_wait_that_spins_ends_in_time)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_rwlock *lock = spinning(f);
     lk_hold *none = NULL;
@@ -111,11 +108,10 @@ static void a_wait_that_spins_ends_in_time(void **state)
 }
 
 /* The pauses double: many tries in a second would be a defect. */
-static void the_pauses_grow(void **state)
+RWLOCK_TEST(the_pauses_grow)
 {
     const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
                                        .strategy = LK_SPIN};
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock *lock = rwlocking_named(f, client, "n", &options);
@@ -128,12 +124,11 @@ static void the_pauses_grow(void **state)
 }
 
 /* Nor does the answer to one have the others of its client try at once. */
-static void each_wait_of_a_client_has_its_own_pauses(void **state)
+RWLOCK_TEST(each_wait_of_a_client_has_its_own_pauses)
 {
     enum { WAITS = 4 };
     const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
                                        .strategy = LK_SPIN};
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock *lock = rwlocking_named(f, client, "n", &options);
@@ -148,9 +143,8 @@ static void each_wait_of_a_client_has_its_own_pauses(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void pauses_that_make_no_sense_are_refused(void **state)
+RWLOCK_TEST(pauses_that_make_no_sense_are_refused)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT, .strategy = LK_SPIN,
                                  .spin_first_ms = 9, .spin_most_ms = 8};
@@ -169,9 +163,8 @@ static void pauses_that_make_no_sense_are_refused(void **state)
 
 /* ---- upgrade and downgrade ---- */
 
-static void an_upgrade_spins_until_the_readers_have_left(void **state)
+RWLOCK_TEST(an_upgrade_spins_until_the_readers_have_left)
 {
-    rwlocking *f = *state;
     lk_rwlock *lock = spinning(f);
     lk_owner *owner = rwlocking_owner(f, lock);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
@@ -188,9 +181,8 @@ static void an_upgrade_spins_until_the_readers_have_left(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void a_downgrade_lets_readers_in_who_spin(void **state)
+RWLOCK_TEST(a_downgrade_lets_readers_in_who_spin)
 {
-    rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, spinning(f), RW_WRITE);
     taker *t = rwlocking_take(f, spinning(f), RW_READ, LK_FOREVER, NULL);
 
@@ -203,9 +195,8 @@ static void a_downgrade_lets_readers_in_who_spin(void **state)
 
 /* ---- faults ---- */
 
-static void who_spins_goes_on_when_its_connection_is_cut(void **state)
+RWLOCK_TEST(who_spins_goes_on_when_its_connection_is_cut)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
     taker *t =
@@ -220,9 +211,8 @@ static void who_spins_goes_on_when_its_connection_is_cut(void **state)
     rwlocking_assert_clean(f);
 }
 
-static void one_whose_wait_is_canceled_leaves_no_hold(void **state)
+RWLOCK_TEST(one_whose_wait_is_canceled_leaves_no_hold)
 {
-    rwlocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_rwlock *lock = spinning_in(f, client);
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
@@ -305,25 +295,22 @@ writer_comes_between(rwlocking *f, lk_rwlock *readers[2], lk_rwlock *writer)
         pthread_join(threads[i], NULL);
 }
 
-static void readers_who_queue_do_not_starve_a_writer_who_spins(void **state)
+RWLOCK_TEST(readers_who_queue_do_not_starve_a_writer_who_spins)
 {
-    rwlocking *f = *state;
     lk_rwlock *readers[2] = {rwlocking_calm(f), rwlocking_calm(f)};
 
     writer_comes_between(f, readers, spinning(f));
 }
 
-static void readers_who_spin_do_not_starve_a_writer_who_queues(void **state)
+RWLOCK_TEST(readers_who_spin_do_not_starve_a_writer_who_queues)
 {
-    rwlocking *f = *state;
     lk_rwlock *readers[2] = {spinning(f), spinning(f)};
 
     writer_comes_between(f, readers, rwlocking_calm(f));
 }
 
-static void readers_who_spin_do_not_starve_a_writer_who_does(void **state)
+RWLOCK_TEST(readers_who_spin_do_not_starve_a_writer_who_does)
 {
-    rwlocking *f = *state;
     lk_rwlock *readers[2] = {spinning(f), spinning(f)};
 
     writer_comes_between(f, readers, spinning(f));
@@ -373,9 +360,8 @@ static void *crowd_run(void *data)
 
 /* Half of them spin, half queue, half of each write, each with a client of
    its own. */
-static void those_who_spin_and_those_who_queue_exclude_each_other(void **state)
+RWLOCK_TEST(those_who_spin_and_those_who_queue_exclude_each_other)
 {
-    rwlocking *f = *state;
     struct crowd *crowd = calloc(1, sizeof(*crowd));
     pthread_t threads[THREADS];
 
@@ -396,24 +382,5 @@ static void those_who_spin_and_those_who_queue_exclude_each_other(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RWLOCK_TEST(who_spins_gets_what_is_released),
-        RWLOCK_TEST(one_that_spins_has_one_connection_and_hears_nothing),
-        RWLOCK_TEST(a_wait_that_spins_ends_in_time),
-        RWLOCK_TEST(the_pauses_grow),
-        RWLOCK_TEST(each_wait_of_a_client_has_its_own_pauses),
-        RWLOCK_TEST(pauses_that_make_no_sense_are_refused),
-        RWLOCK_TEST(an_upgrade_spins_until_the_readers_have_left),
-        RWLOCK_TEST(a_downgrade_lets_readers_in_who_spin),
-        RWLOCK_TEST(who_spins_goes_on_when_its_connection_is_cut),
-        RWLOCK_TEST(one_whose_wait_is_canceled_leaves_no_hold),
-        RWLOCK_TEST(readers_who_queue_do_not_starve_a_writer_who_spins),
-        RWLOCK_TEST(readers_who_spin_do_not_starve_a_writer_who_queues),
-        RWLOCK_TEST(readers_who_spin_do_not_starve_a_writer_who_does),
-        RWLOCK_TEST(those_who_spin_and_those_who_queue_exclude_each_other),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_spin", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -12,9 +12,8 @@
 
 /* ---- getting them ---- */
 
-static void free_permits_are_had_at_once(void **state)
+SEM_TEST(free_permits_are_had_at_once)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_new(f, 5), 3);
 
     assert_status(lk_hold_check(hold), LK_OK);
@@ -26,18 +25,16 @@ static void free_permits_are_had_at_once(void **state)
     sem_assert_clean(f, 5);
 }
 
-static void an_acquire_does_not_need_a_ready_client(void **state)
+SEM_TEST(an_acquire_does_not_need_a_ready_client)
 {
-    semaphores *f = *state;
     lk_client *client =
         locking_open_url(f->base, server_url(f->base->server), NULL);
 
     assert_status(lk_hold_release(sem_hold(sem_of(f, client, 1), 1)), LK_OK);
 }
 
-static void as_many_hold_as_there_are_permits(void **state)
+SEM_TEST(as_many_hold_as_there_are_permits)
 {
-    semaphores *f = *state;
     lk_semaphore *one = sem_new(f, 3);
     lk_semaphore *other = sem_new(f, 3);
     lk_hold *holds[3];
@@ -53,9 +50,8 @@ static void as_many_hold_as_there_are_permits(void **state)
 }
 
 /* Each acquire takes its own: a thread may well wait for itself. */
-static void permits_are_not_re_entered(void **state)
+SEM_TEST(permits_are_not_re_entered)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     lk_hold *none = NULL;
@@ -67,9 +63,8 @@ static void permits_are_not_re_entered(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void an_owner_gets_no_permits_for_nothing(void **state)
+SEM_TEST(an_owner_gets_no_permits_for_nothing)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     lk_owner *owner = NULL;
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -88,9 +83,8 @@ static void an_owner_gets_no_permits_for_nothing(void **state)
     lk_owner_free(owner);
 }
 
-static void a_try_is_busy_at_once(void **state)
+SEM_TEST(a_try_is_busy_at_once)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_new(f, 2), 1);
     lk_semaphore *tried = sem_new(f, 0);
     uint64_t begin = wait_now_ms();
@@ -103,9 +97,8 @@ static void a_try_is_busy_at_once(void **state)
     assert_status(lk_hold_release(sem_hold(tried, 2)), LK_OK);
 }
 
-static void a_wait_lasts_as_long_as_it_was_told(void **state)
+SEM_TEST(a_wait_lasts_as_long_as_it_was_told)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_new(f, 1), 1);
     taker *t = sem_take(f, sem_new(f, 1), 1, 300, NULL);
 
@@ -118,9 +111,8 @@ static void a_wait_lasts_as_long_as_it_was_told(void **state)
 
 /* ---- waiting ---- */
 
-static void a_release_hands_over_at_once(void **state)
+SEM_TEST(a_release_hands_over_at_once)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);
     taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
     uint64_t begin = wait_now_ms();
@@ -134,9 +126,8 @@ static void a_release_hands_over_at_once(void **state)
     sem_assert_clean(f, 1);
 }
 
-static void several_are_served_by_one_release(void **state)
+SEM_TEST(several_are_served_by_one_release)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_calm(f, 6), 6);
     lk_semaphore *one = sem_calm(f, 6);
     lk_semaphore *other = sem_calm(f, 6);
@@ -155,9 +146,8 @@ static void several_are_served_by_one_release(void **state)
 }
 
 /* Also between the threads of one client and those of another. */
-static void waiters_are_served_in_the_order_in_which_they_came(void **state)
+SEM_TEST(waiters_are_served_in_the_order_in_which_they_came)
 {
-    semaphores *f = *state;
     lk_semaphore *first = sem_calm(f, 1);
     lk_semaphore *second = sem_calm(f, 1);
     lk_hold *hold = sem_hold(first, 1);
@@ -175,9 +165,8 @@ static void waiters_are_served_in_the_order_in_which_they_came(void **state)
 }
 
 /* Small ones that would fit do not pass it by. */
-static void a_large_request_is_not_starved_by_small_ones(void **state)
+SEM_TEST(a_large_request_is_not_starved_by_small_ones)
 {
-    semaphores *f = *state;
     lk_semaphore *small = sem_calm(f, 4);
     lk_hold *first = sem_hold(small, 1);
     lk_hold *second = sem_hold(small, 1);
@@ -196,9 +185,8 @@ static void a_large_request_is_not_starved_by_small_ones(void **state)
     sem_assert_clean(f, 4);
 }
 
-static void a_large_request_that_gives_up_makes_way(void **state)
+SEM_TEST(a_large_request_that_gives_up_makes_way)
 {
-    semaphores *f = *state;
     lk_semaphore *small = sem_calm(f, 4);
     lk_hold *hold = sem_hold(small, 2);
     taker *large = sem_take(f, sem_calm(f, 4), 4, wait_scaled_ms(700), NULL);
@@ -228,9 +216,8 @@ static void release_all(semaphores *f, int count)
     }
 }
 
-static void many_threads_of_one_client_share_the_permits(void **state)
+SEM_TEST(many_threads_of_one_client_share_the_permits)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 8);
     lk_hold *hold = sem_hold(semaphore, 8);
 
@@ -243,9 +230,8 @@ static void many_threads_of_one_client_share_the_permits(void **state)
 }
 
 /* Waiting costs a client one touch a second, however many threads wait. */
-static void who_waits_says_so_for_all_threads_at_once(void **state)
+SEM_TEST(who_waits_says_so_for_all_threads_at_once)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     uint64_t before;
@@ -263,18 +249,16 @@ static void who_waits_says_so_for_all_threads_at_once(void **state)
 
 /* ---- giving them up ---- */
 
-static void a_hold_may_be_released_by_another_thread(void **state)
+SEM_TEST(a_hold_may_be_released_by_another_thread)
 {
-    semaphores *f = *state;
     taker *t = sem_take(f, sem_new(f, 1), 1, 0, NULL);
 
     assert_status(taker_release(t), LK_OK);
     sem_assert_clean(f, 1);
 }
 
-static void a_hold_outlives_its_handle(void **state)
+SEM_TEST(a_hold_outlives_its_handle)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = NULL;
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 2};
@@ -298,9 +282,8 @@ static lk_status fails(lk_hold *hold, void *data)
     return LK_EALREADY;
 }
 
-static void a_function_runs_under_permits(void **state)
+SEM_TEST(a_function_runs_under_permits)
 {
-    semaphores *f = *state;
     bool was_held = false;
 
     assert_status(lk_semaphore_run(sem_new(f, 3), 2, 0, NULL, fails, &was_held),
@@ -309,9 +292,8 @@ static void a_function_runs_under_permits(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_function_that_gets_no_permits_does_not_run(void **state)
+SEM_TEST(a_function_that_gets_no_permits_does_not_run)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     bool was_held = false;
@@ -322,9 +304,8 @@ static void a_function_that_gets_no_permits_does_not_run(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_thousand_permits_are_one_hold(void **state)
+SEM_TEST(a_thousand_permits_are_one_hold)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1500);
     lk_hold *hold = sem_hold(semaphore, LK_SEMAPHORE_MAX_COUNT);
     lk_hold *none = NULL;
@@ -339,9 +320,8 @@ static void a_thousand_permits_are_one_hold(void **state)
     sem_assert_clean(f, 1500);
 }
 
-static void names_of_any_bytes_have_semaphores_of_their_own(void **state)
+SEM_TEST(names_of_any_bytes_have_semaphores_of_their_own)
 {
-    semaphores *f = *state;
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 1};
     lk_client *client = locking_open_calm(f->base, NULL);
@@ -360,29 +340,5 @@ static void names_of_any_bytes_have_semaphores_of_their_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(free_permits_are_had_at_once),
-        SEM_TEST(an_acquire_does_not_need_a_ready_client),
-        SEM_TEST(as_many_hold_as_there_are_permits),
-        SEM_TEST(permits_are_not_re_entered),
-        SEM_TEST(an_owner_gets_no_permits_for_nothing),
-        SEM_TEST(a_try_is_busy_at_once),
-        SEM_TEST(a_wait_lasts_as_long_as_it_was_told),
-        SEM_TEST(a_release_hands_over_at_once),
-        SEM_TEST(several_are_served_by_one_release),
-        SEM_TEST(waiters_are_served_in_the_order_in_which_they_came),
-        SEM_TEST(a_large_request_is_not_starved_by_small_ones),
-        SEM_TEST(a_large_request_that_gives_up_makes_way),
-        SEM_TEST(many_threads_of_one_client_share_the_permits),
-        SEM_TEST(who_waits_says_so_for_all_threads_at_once),
-        SEM_TEST(a_hold_may_be_released_by_another_thread),
-        SEM_TEST(a_hold_outlives_its_handle),
-        SEM_TEST(a_function_runs_under_permits),
-        SEM_TEST(a_function_that_gets_no_permits_does_not_run),
-        SEM_TEST(a_thousand_permits_are_one_hold),
-        SEM_TEST(names_of_any_bytes_have_semaphores_of_their_own),
-    };
-
-    return cmocka_run_group_tests_name("semaphore", tests, locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

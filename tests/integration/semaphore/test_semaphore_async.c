@@ -44,10 +44,8 @@ static bool is_mine(const call *c)
 
 /* ---- each call ----------------------------------------------------------- */
 
-static void each_call_ends_once_and_on_the_right_thread(void **state)
+SEM_TEST(each_call_ends_once_and_on_the_right_thread)
 {
-    semaphores *f = *state;
-
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_semaphore *semaphore = sem_of(f, client, 4);
@@ -92,9 +90,8 @@ static void each_call_ends_once_and_on_the_right_thread(void **state)
     }
 }
 
-static void a_refusal_is_told_by_the_callback(void **state)
+SEM_TEST(a_refusal_is_told_by_the_callback)
 {
-    semaphores *f = *state;
     lk_semaphore *unset = sem_new(f, 0);
     lk_semaphore *semaphore = sem_new(f, 4);
     lk_semaphore *wrong = sem_new(f, 5);
@@ -122,9 +119,8 @@ static void a_refusal_is_told_by_the_callback(void **state)
 }
 
 /* As with a blocking one: what it found is remembered. */
-static void a_number_that_was_found_right_is_not_compared_again(void **state)
+SEM_TEST(a_number_that_was_found_right_is_not_compared_again)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 4);
     call first = {0};
     call second = {0};
@@ -142,10 +138,9 @@ static void a_number_that_was_found_right_is_not_compared_again(void **state)
     assert_status(lk_hold_release(second.hold), LK_OK);
 }
 
-static void many_calls_of_one_thread_queue_in_their_order(void **state)
+SEM_TEST(many_calls_of_one_thread_queue_in_their_order)
 {
     enum { CALLS = 20 };
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 2);
     lk_hold *hold = sem_hold(semaphore, 2);
     call calls[CALLS] = {0};
@@ -168,9 +163,8 @@ static void many_calls_of_one_thread_queue_in_their_order(void **state)
 
 /* ---- ends ---------------------------------------------------------------- */
 
-static void a_handle_may_be_freed_before_its_call_has_ended(void **state)
+SEM_TEST(a_handle_may_be_freed_before_its_call_has_ended)
 {
-    semaphores *f = *state;
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 1};
     lk_semaphore *semaphore = NULL;
@@ -191,9 +185,8 @@ static void a_handle_may_be_freed_before_its_call_has_ended(void **state)
     sem_assert_clean(f, 1);
 }
 
-static void a_fired_token_ends_the_waits_that_name_it(void **state)
+SEM_TEST(a_fired_token_ends_the_waits_that_name_it)
 {
-    semaphores *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_semaphore *semaphore = sem_of(f, client, 2);
     lk_hold *hold = sem_hold(semaphore, 2);
@@ -223,10 +216,9 @@ static void a_fired_token_ends_the_waits_that_name_it(void **state)
 }
 
 /* Whichever comes first: no permit is lost. */
-static void a_grant_that_meets_a_cancel_is_not_lost(void **state)
+SEM_TEST(a_grant_that_meets_a_cancel_is_not_lost)
 {
     enum { ROUNDS = 60 };
-    semaphores *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_semaphore *semaphore = sem_of(f, client, 3);
     lk_semaphore *holder = sem_calm(f, 3);
@@ -257,9 +249,8 @@ static void a_grant_that_meets_a_cancel_is_not_lost(void **state)
     }
 }
 
-static void a_shutdown_ends_waits_and_gives_permits_back(void **state)
+SEM_TEST(a_shutdown_ends_waits_and_gives_permits_back)
 {
-    semaphores *f = *state;
     lk_client *client = locking_open_calm(f->base, NULL);
     lk_semaphore *semaphore = sem_of(f, client, 4);
     lk_hold *hold = sem_hold(semaphore, 3);
@@ -299,9 +290,8 @@ static void block(call *c)
         lk_semaphore_info(semaphore, &info) == LK_ECALLBACK;
 }
 
-static void a_callback_may_not_block(void **state)
+SEM_TEST(a_callback_may_not_block)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     call c = {.act = block, .data = semaphore};
 
@@ -315,19 +305,5 @@ static void a_callback_may_not_block(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(each_call_ends_once_and_on_the_right_thread),
-        SEM_TEST(a_refusal_is_told_by_the_callback),
-        SEM_TEST(a_number_that_was_found_right_is_not_compared_again),
-        SEM_TEST(many_calls_of_one_thread_queue_in_their_order),
-        SEM_TEST(a_handle_may_be_freed_before_its_call_has_ended),
-        SEM_TEST(a_fired_token_ends_the_waits_that_name_it),
-        SEM_TEST(a_grant_that_meets_a_cancel_is_not_lost),
-        SEM_TEST(a_shutdown_ends_waits_and_gives_permits_back),
-        SEM_TEST(a_callback_may_not_block),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_async", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

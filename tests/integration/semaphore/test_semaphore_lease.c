@@ -37,9 +37,8 @@ static void lose_one(semaphores *f)
 
 /* ---- leases ---- */
 
-static void a_fixed_lease_ends_when_it_was_told_to(void **state)
+SEM_TEST(a_fixed_lease_ends_when_it_was_told_to)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
     lk_hold *hold = sem_hold_for(semaphore, 2, lease);
@@ -53,9 +52,8 @@ static void a_fixed_lease_ends_when_it_was_told_to(void **state)
     sem_assert_clean(f, 2);
 }
 
-static void the_lease_of_the_semaphore_is_that_of_its_acquires(void **state)
+SEM_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires)
 {
-    semaphores *f = *state;
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 2, .lease_ms = 5000};
     lk_semaphore *semaphore =
@@ -69,9 +67,8 @@ static void the_lease_of_the_semaphore_is_that_of_its_acquires(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void permits_are_renewed_while_they_are_held(void **state)
+SEM_TEST(permits_are_renewed_while_they_are_held)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 3);
     lk_hold *hold = sem_hold(semaphore, 3);
     uint64_t lease = wait_lease_ms();
@@ -86,9 +83,8 @@ static void permits_are_renewed_while_they_are_held(void **state)
 
 /* A renewal by that key alone cannot tell it from the loss of all permits; the
    next one looks at the whole, and brings it back. */
-static void permits_whose_zset_was_deleted_are_kept(void **state)
+SEM_TEST(permits_whose_zset_was_deleted_are_kept)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 3);
     lk_hold *hold = sem_hold(semaphore, 2);
 
@@ -101,9 +97,8 @@ static void permits_whose_zset_was_deleted_are_kept(void **state)
 }
 
 /* A hand-over gives three seconds; what was asked for comes after it. */
-static void permits_that_were_handed_over_are_kept_as_well(void **state)
+SEM_TEST(permits_that_were_handed_over_are_kept_as_well)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);
     taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
 
@@ -115,9 +110,8 @@ static void permits_that_were_handed_over_are_kept_as_well(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_lease_is_extended_for_all_permits(void **state)
+SEM_TEST(a_lease_is_extended_for_all_permits)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold_for(sem_new(f, 4), 3, 3000);
 
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
@@ -133,9 +127,8 @@ static void a_lease_is_extended_for_all_permits(void **state)
 }
 
 /* The lease begins between the two times; clients are open by then. */
-static void a_waiter_has_what_ends_by_itself(void **state)
+SEM_TEST(a_waiter_has_what_ends_by_itself)
 {
-    semaphores *f = *state;
     lk_semaphore *first = sem_calm(f, 2), *second = sem_calm(f, 2);
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
     lk_hold *hold = sem_hold_for(first, 2, lease);
@@ -167,9 +160,8 @@ static bool is_true(void *flag)
     return atomic_load((atomic_bool *)flag);
 }
 
-static void a_loss_is_told_in_every_way(void **state)
+SEM_TEST(a_loss_is_told_in_every_way)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold_for(sem_new(f, 1), 1, wait_lease_ms());
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
     atomic_bool told = false;
@@ -202,9 +194,8 @@ static bool is_tidied(void *data)
     return server_integer(tidied, "HLEN latchkey:{n}:h") == 0;
 }
 
-static void a_hold_that_lost_one_permit_is_lost(void **state)
+SEM_TEST(a_hold_that_lost_one_permit_is_lost)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 3);
     lk_semaphore *other;
 
@@ -220,9 +211,8 @@ static void a_hold_that_lost_one_permit_is_lost(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void what_a_deleted_semaphore_gave_is_lost(void **state)
+SEM_TEST(what_a_deleted_semaphore_gave_is_lost)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
 
     assert_int_equal(server_integer(f->base->server, "DEL n {n}:timeout"), 2);
@@ -234,9 +224,8 @@ static void what_a_deleted_semaphore_gave_is_lost(void **state)
 
 /* ---- once ---- */
 
-static void a_hold_that_is_gone_gives_nothing_back(void **state)
+SEM_TEST(a_hold_that_is_gone_gives_nothing_back)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     lk_hold *hold = sem_hold(semaphore, 2);
 
@@ -245,9 +234,8 @@ static void a_hold_that_is_gone_gives_nothing_back(void **state)
     sem_assert_clean(f, 2);
 }
 
-static void what_others_took_since_is_not_given_back(void **state)
+SEM_TEST(what_others_took_since_is_not_given_back)
 {
-    semaphores *f = *state;
     lk_hold *lost = sem_hold_for(sem_new(f, 1), 1, 300);
     taker *t = sem_take(f, sem_calm(f, 1), 1, LK_FOREVER, NULL);
 
@@ -261,9 +249,8 @@ static void what_others_took_since_is_not_given_back(void **state)
 
 /* ---- passing on to another process ---- */
 
-static void an_exported_hold_is_taken_over(void **state)
+SEM_TEST(an_exported_hold_is_taken_over)
 {
-    semaphores *f = *state;
     lk_semaphore *there = sem_of(f, open_watchdog(f), 3);
     lk_semaphore *here = sem_of(f, open_watchdog(f), 3);
     lk_hold *hold = sem_hold(here, 2);
@@ -282,9 +269,8 @@ static void an_exported_hold_is_taken_over(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_client_that_borrows_a_hold_imports_it_later(void **state)
+SEM_TEST(a_client_that_borrows_a_hold_imports_it_later)
 {
-    semaphores *f = *state;
     const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
                                        .borrow = LK_BORROW};
     lk_semaphore *there = sem_of(f, open_watchdog(f), 1);
@@ -303,9 +289,8 @@ static void a_client_that_borrows_a_hold_imports_it_later(void **state)
     sem_assert_clean(f, 1);
 }
 
-static void an_export_that_nobody_imports_ends_with_its_lease(void **state)
+SEM_TEST(an_export_that_nobody_imports_ends_with_its_lease)
 {
-    semaphores *f = *state;
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
@@ -320,9 +305,8 @@ static void an_export_that_nobody_imports_ends_with_its_lease(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_hold_of_another_name_is_not_taken_over(void **state)
+SEM_TEST(a_hold_of_another_name_is_not_taken_over)
 {
-    semaphores *f = *state;
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
     lk_client *client = locking_open(f->base, NULL);
     lk_hold *hold = sem_hold(sem_of(f, client, 1), 1);
@@ -340,26 +324,5 @@ static void a_hold_of_another_name_is_not_taken_over(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(a_fixed_lease_ends_when_it_was_told_to),
-        SEM_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires),
-        SEM_TEST(permits_are_renewed_while_they_are_held),
-        SEM_TEST(permits_whose_zset_was_deleted_are_kept),
-        SEM_TEST(permits_that_were_handed_over_are_kept_as_well),
-        SEM_TEST(a_lease_is_extended_for_all_permits),
-        SEM_TEST(a_waiter_has_what_ends_by_itself),
-        SEM_TEST(a_loss_is_told_in_every_way),
-        SEM_TEST(a_hold_that_lost_one_permit_is_lost),
-        SEM_TEST(what_a_deleted_semaphore_gave_is_lost),
-        SEM_TEST(a_hold_that_is_gone_gives_nothing_back),
-        SEM_TEST(what_others_took_since_is_not_given_back),
-        SEM_TEST(an_exported_hold_is_taken_over),
-        SEM_TEST(a_client_that_borrows_a_hold_imports_it_later),
-        SEM_TEST(an_export_that_nobody_imports_ends_with_its_lease),
-        SEM_TEST(a_hold_of_another_name_is_not_taken_over),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_lease", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -113,12 +113,12 @@ static int fail_each(stage *s, lk_status (*act)(stage *s))
     return failures;
 }
 
-static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
+CHECK_TEST_OF(an_allocation_that_fails_is_told_or_made_up_for, semaphores *f,
+              semaphores_setup, teardown)
 {
     static lk_status (*const acts[])(
         stage * s) = {do_new,   do_acquire, do_acquire_async, do_resize,
                       do_count, do_force,   do_resize_async,  do_info};
-    semaphores *f = *state;
     stage s = {.client = locking_open_calm(f->base, NULL)};
 
     s.semaphore = sem_of(f, s.client, PERMITS);
@@ -131,13 +131,5 @@ static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, semaphores_setup,
-            teardown),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_memory", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

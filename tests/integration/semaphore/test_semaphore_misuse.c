@@ -61,14 +61,14 @@ static lk_status run_nothing(lk_hold *hold, void *data)
 
 /* ---- arguments ---------------------------------------------------------------- */
 
-static void a_handle_that_is_null_is_refused(void **state)
+SEM_TEST(a_handle_that_is_null_is_refused)
 {
+    (void)f;
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     uint64_t permits;
     int64_t free;
 
-    (void)state;
     assert_words(lk_semaphore_acquire(NULL, 1, 0, NULL, &hold), LK_EINVAL,
                  "NULL");
     assert_words(lk_semaphore_run(NULL, 1, 0, NULL, run_nothing, NULL),
@@ -92,9 +92,8 @@ static void a_handle_that_is_null_is_refused(void **state)
     lk_semaphore_free(NULL);
 }
 
-static void a_result_needs_a_place(void **state)
+SEM_TEST(a_result_needs_a_place)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_client *client = f->base->clients[0];
     uint64_t permits;
@@ -111,9 +110,8 @@ static void a_result_needs_a_place(void **state)
                  "function");
 }
 
-static void a_call_without_a_callback_is_refused(void **state)
+SEM_TEST(a_call_without_a_callback_is_refused)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
 
     assert_words(lk_semaphore_acquire_async(semaphore, 1, 0, NULL, NULL, NULL),
@@ -128,9 +126,8 @@ static void a_call_without_a_callback_is_refused(void **state)
                  "callback");
 }
 
-static void a_count_that_cannot_be_is_refused(void **state)
+SEM_TEST(a_count_that_cannot_be_is_refused)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_hold *none = NULL;
 
@@ -154,9 +151,8 @@ static void a_count_that_cannot_be_is_refused(void **state)
     assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
 }
 
-static void the_largest_number_works(void **state)
+SEM_TEST(the_largest_number_works)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, LK_SEMAPHORE_MAX);
     lk_hold *hold = sem_hold(semaphore, 7);
 
@@ -165,9 +161,8 @@ static void the_largest_number_works(void **state)
     sem_assert_clean(f, LK_SEMAPHORE_MAX);
 }
 
-static void options_that_are_wrong_are_refused(void **state)
+SEM_TEST(options_that_are_wrong_are_refused)
 {
-    semaphores *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_semaphore *none = NULL;
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
@@ -195,9 +190,8 @@ static void options_that_are_wrong_are_refused(void **state)
 }
 
 /* Redisson's key of leases is the one of `x`. */
-static void a_name_that_is_a_tag_has_no_permits(void **state)
+SEM_TEST(a_name_that_is_a_tag_has_no_permits)
 {
-    semaphores *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     const lk_semaphore_options one = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
     lk_semaphore *tag = NULL, *tagged = NULL;
@@ -238,9 +232,8 @@ static void assert_all_refuse(lk_semaphore *semaphore, const char *word)
     assert_null(info);
 }
 
-static void a_name_that_is_something_else_is_refused(void **state)
+SEM_TEST(a_name_that_is_something_else_is_refused)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_lock *lock = locking_lock(f->base, f->base->clients[0], "n");
     lk_hold *hold = locking_hold(lock);
@@ -252,9 +245,8 @@ static void a_name_that_is_something_else_is_refused(void **state)
 }
 
 /* Its permits would be given twice. */
-static void a_name_on_record_as_a_plain_semaphore_is_refused(void **state)
+SEM_TEST(a_name_on_record_as_a_plain_semaphore_is_refused)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 3);
 
     free(server_string(f->base->server, "SET n 2"));
@@ -264,9 +256,8 @@ static void a_name_on_record_as_a_plain_semaphore_is_refused(void **state)
     assert_int_equal(server_integer(f->base->server, "INCRBY n 0"), 2);
 }
 
-static void a_name_whose_permits_are_leased_is_no_plain_semaphore(void **state)
+SEM_TEST(a_name_whose_permits_are_leased_is_no_plain_semaphore)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *hold = sem_hold(semaphore, 1);
     lk_plain_semaphore *plain = NULL;
@@ -298,9 +289,8 @@ static bool child_is_refused(lk_semaphore *semaphore)
            lk_semaphore_info(semaphore, &info) == LK_EFORKED;
 }
 
-static void every_call_is_refused_in_a_child(void **state)
+SEM_TEST(every_call_is_refused_in_a_child)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *hold = sem_hold(semaphore, 1);
     pid_t child = fork();
@@ -324,21 +314,5 @@ static void every_call_is_refused_in_a_child(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(a_handle_that_is_null_is_refused),
-        SEM_TEST(a_result_needs_a_place),
-        SEM_TEST(a_call_without_a_callback_is_refused),
-        SEM_TEST(a_count_that_cannot_be_is_refused),
-        SEM_TEST(the_largest_number_works),
-        SEM_TEST(options_that_are_wrong_are_refused),
-        SEM_TEST(a_name_that_is_a_tag_has_no_permits),
-        SEM_TEST(a_name_that_is_something_else_is_refused),
-        SEM_TEST(a_name_on_record_as_a_plain_semaphore_is_refused),
-        SEM_TEST(a_name_whose_permits_are_leased_is_no_plain_semaphore),
-        SEM_TEST(every_call_is_refused_in_a_child),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_misuse", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

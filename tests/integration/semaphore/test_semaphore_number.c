@@ -40,9 +40,8 @@ resizing(semaphores *f, lk_client *client, uint64_t permits)
 
 /* ---- setting ---- */
 
-static void without_a_number_nothing_can_be_acquired(void **state)
+SEM_TEST(without_a_number_nothing_can_be_acquired)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 0);
     lk_hold *none = NULL;
     uint64_t permits;
@@ -55,9 +54,8 @@ static void without_a_number_nothing_can_be_acquired(void **state)
     assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
 }
 
-static void the_first_acquire_sets_the_number(void **state)
+SEM_TEST(the_first_acquire_sets_the_number)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 4);
 
     assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
@@ -66,9 +64,8 @@ static void the_first_acquire_sets_the_number(void **state)
     assert_status(try_once(sem_new(f, 0), 4), LK_OK);
 }
 
-static void another_number_is_a_mismatch(void **state)
+SEM_TEST(another_number_is_a_mismatch)
 {
-    semaphores *f = *state;
     lk_semaphore *other = sem_new(f, 5);
     lk_hold *none = NULL;
 
@@ -81,9 +78,8 @@ static void another_number_is_a_mismatch(void **state)
 }
 
 /* Busy is an answer, too: the number was the right one. */
-static void a_running_program_bears_a_later_change(void **state)
+SEM_TEST(a_running_program_bears_a_later_change)
 {
-    semaphores *f = *state;
     lk_semaphore *running = sem_new(f, 4);
     lk_semaphore *busy = sem_new(f, 4);
     lk_hold *hold = sem_hold(running, 4);
@@ -97,9 +93,8 @@ static void a_running_program_bears_a_later_change(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_refusal_is_repeated(void **state)
+SEM_TEST(a_refusal_is_repeated)
 {
-    semaphores *f = *state;
     lk_semaphore *wrong = sem_new(f, 5);
 
     assert_status(try_once(sem_new(f, 4), 1), LK_OK);
@@ -110,9 +105,8 @@ static void a_refusal_is_repeated(void **state)
 }
 
 /* The semaphore was deleted behind everybody's back. */
-static void a_number_that_is_gone_is_set_again(void **state)
+SEM_TEST(a_number_that_is_gone_is_set_again)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 4);
 
     assert_status(try_once(semaphore, 1), LK_OK);
@@ -121,9 +115,8 @@ static void a_number_that_is_gone_is_set_again(void **state)
     assert_counts(semaphore, 4, 4);
 }
 
-static void a_waiter_sets_a_number_that_is_gone(void **state)
+SEM_TEST(a_waiter_sets_a_number_that_is_gone)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *t = sem_queue_up(f, semaphore, 1, 1);
@@ -136,9 +129,8 @@ static void a_waiter_sets_a_number_that_is_gone(void **state)
 
 /* ---- changing ---- */
 
-static void more_permits_wake_a_waiter_at_once(void **state)
+SEM_TEST(more_permits_wake_a_waiter_at_once)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *first = sem_queue_up(f, semaphore, 1, 1);
@@ -157,9 +149,8 @@ static void more_permits_wake_a_waiter_at_once(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void fewer_permits_take_nothing_away(void **state)
+SEM_TEST(fewer_permits_take_nothing_away)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *first = sem_hold(semaphore, 1);
     lk_hold *second = sem_hold(semaphore, 1);
@@ -179,9 +170,8 @@ static void fewer_permits_take_nothing_away(void **state)
     sem_assert_clean(f, 1);
 }
 
-static void who_asks_for_more_than_there_is_is_told(void **state)
+SEM_TEST(who_asks_for_more_than_there_is_is_told)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *none = NULL;
 
@@ -193,9 +183,8 @@ static void who_asks_for_more_than_there_is_is_told(void **state)
 }
 
 /* Soon, whether it is first in line or not. */
-static void who_waits_for_more_than_there_will_be_is_told(void **state)
+SEM_TEST(who_waits_for_more_than_there_will_be_is_told)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 4);
     lk_hold *hold = sem_hold(semaphore, 4);
     taker *small = sem_queue_up(f, semaphore, 1, 1);
@@ -210,9 +199,8 @@ static void who_waits_for_more_than_there_will_be_is_told(void **state)
     sem_assert_clean(f, 2);
 }
 
-static void a_number_may_be_none(void **state)
+SEM_TEST(a_number_may_be_none)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 2);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *t = sem_queue_up(f, semaphore, 2, 1);
@@ -225,9 +213,8 @@ static void a_number_may_be_none(void **state)
     assert_status(try_once(semaphore, 1), LK_ERANGE);
 }
 
-static void resize_sets_a_number_where_none_is(void **state)
+SEM_TEST(resize_sets_a_number_where_none_is)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 0);
 
     assert_status(lk_semaphore_resize(semaphore, 7), LK_OK);
@@ -235,9 +222,8 @@ static void resize_sets_a_number_where_none_is(void **state)
     assert_status(try_once(semaphore, 7), LK_OK);
 }
 
-static void the_option_replaces_another_number_once(void **state)
+SEM_TEST(the_option_replaces_another_number_once)
 {
-    semaphores *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_semaphore *semaphore = resizing(f, client, 6);
 
@@ -249,9 +235,8 @@ static void the_option_replaces_another_number_once(void **state)
     assert_counts(semaphore, 2, 2);
 }
 
-static void the_option_wakes_who_waits(void **state)
+SEM_TEST(the_option_wakes_who_waits)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *t = sem_queue_up(f, semaphore, 1, 1);
@@ -265,9 +250,8 @@ static void the_option_wakes_who_waits(void **state)
 
 /* ---- counting ---- */
 
-static void a_lease_that_has_ended_counts_as_free(void **state)
+SEM_TEST(a_lease_that_has_ended_counts_as_free)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *hold = sem_hold_for(semaphore, 2, 1000);
     int64_t free = 0;
@@ -284,26 +268,5 @@ static void a_lease_that_has_ended_counts_as_free(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(without_a_number_nothing_can_be_acquired),
-        SEM_TEST(the_first_acquire_sets_the_number),
-        SEM_TEST(another_number_is_a_mismatch),
-        SEM_TEST(a_running_program_bears_a_later_change),
-        SEM_TEST(a_refusal_is_repeated),
-        SEM_TEST(a_number_that_is_gone_is_set_again),
-        SEM_TEST(a_waiter_sets_a_number_that_is_gone),
-        SEM_TEST(more_permits_wake_a_waiter_at_once),
-        SEM_TEST(fewer_permits_take_nothing_away),
-        SEM_TEST(who_asks_for_more_than_there_is_is_told),
-        SEM_TEST(who_waits_for_more_than_there_will_be_is_told),
-        SEM_TEST(a_number_may_be_none),
-        SEM_TEST(resize_sets_a_number_where_none_is),
-        SEM_TEST(the_option_replaces_another_number_once),
-        SEM_TEST(the_option_wakes_who_waits),
-        SEM_TEST(a_lease_that_has_ended_counts_as_free),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_number", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

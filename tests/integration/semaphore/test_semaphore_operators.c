@@ -50,9 +50,8 @@ static const char java_permit[] = "62626262626262626262626262626262";
 
 /* ---- info ---- */
 
-static void an_unset_semaphore_has_nobody(void **state)
+SEM_TEST(an_unset_semaphore_has_nobody)
 {
-    semaphores *f = *state;
     lk_info *info = info_of(sem_new(f, 0));
 
     assert_int_equal(info->holder_count, 0);
@@ -60,9 +59,8 @@ static void an_unset_semaphore_has_nobody(void **state)
     lk_info_free(info);
 }
 
-static void holders_are_told_with_all_that_is_known_of_them(void **state)
+SEM_TEST(holders_are_told_with_all_that_is_known_of_them)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 5);
     lk_hold *hold = hold_because(semaphore, 3, "nightly job");
     lk_info *info = info_of(semaphore);
@@ -82,9 +80,8 @@ static void holders_are_told_with_all_that_is_known_of_them(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void waiters_are_told_in_order_with_what_they_need(void **state)
+SEM_TEST(waiters_are_told_in_order_with_what_they_need)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 5);
     lk_hold *hold = sem_hold(semaphore, 5);
     taker *large = sem_queue_up(f, semaphore, 4, 1);
@@ -103,9 +100,8 @@ static void waiters_are_told_in_order_with_what_they_need(void **state)
     assert_status(taker_release(small), LK_OK);
 }
 
-static void permits_of_another_library_are_told_one_by_one(void **state)
+SEM_TEST(permits_of_another_library_are_told_one_by_one)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 5);
     lk_hold *hold = sem_hold_for(semaphore, 2, 90000);
     lk_info *info;
@@ -124,9 +120,8 @@ static void permits_of_another_library_are_told_one_by_one(void **state)
 
 /* ---- force ---- */
 
-static void nobody_is_ended_who_holds_nothing(void **state)
+SEM_TEST(nobody_is_ended_who_holds_nothing)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     lk_hold *hold;
 
@@ -140,9 +135,8 @@ static void nobody_is_ended_who_holds_nothing(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void one_holder_is_ended_and_told(void **state)
+SEM_TEST(one_holder_is_ended_and_told)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *ended = sem_hold_for(semaphore, 2, 60000);
     lk_hold *other = sem_hold_for(sem_calm(f, 3), 1, 90000);
@@ -168,9 +162,8 @@ static void one_holder_is_ended_and_told(void **state)
     sem_assert_clean(f, 3);
 }
 
-static void a_permit_of_another_library_is_ended(void **state)
+SEM_TEST(a_permit_of_another_library_is_ended)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
 
     assert_status(lk_hold_release(sem_hold(semaphore, 1)), LK_OK);
@@ -180,9 +173,8 @@ static void a_permit_of_another_library_is_ended(void **state)
     sem_assert_clean(f, 1);
 }
 
-static void everybody_is_ended(void **state)
+SEM_TEST(everybody_is_ended)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 4);
     lk_hold *first = sem_hold(semaphore, 2);
     lk_hold *second = sem_hold(sem_calm(f, 4), 1);
@@ -200,18 +192,5 @@ static void everybody_is_ended(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(an_unset_semaphore_has_nobody),
-        SEM_TEST(holders_are_told_with_all_that_is_known_of_them),
-        SEM_TEST(waiters_are_told_in_order_with_what_they_need),
-        SEM_TEST(permits_of_another_library_are_told_one_by_one),
-        SEM_TEST(nobody_is_ended_who_holds_nothing),
-        SEM_TEST(one_holder_is_ended_and_told),
-        SEM_TEST(a_permit_of_another_library_is_ended),
-        SEM_TEST(everybody_is_ended),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_operators", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -52,9 +52,8 @@ static void id_of(semaphores *f, char hex[33])
 
 /* ---- one number -------------------------------------------------------------- */
 
-static void both_sides_count_the_same(void **state)
+SEM_TEST(both_sides_count_the_same)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 0);
     jpermits *java = jpermits_new(f->base->server);
     jgrant grant;
@@ -78,9 +77,8 @@ static void both_sides_count_the_same(void **state)
     jpermits_free(java);
 }
 
-static void what_ours_set_java_finds_set(void **state)
+SEM_TEST(what_ours_set_java_finds_set)
 {
-    semaphores *f = *state;
     jpermits *java = jpermits_new(f->base->server);
 
     assert_status(lk_hold_release(sem_hold(sem_new(f, 3), 1)), LK_OK);
@@ -90,9 +88,8 @@ static void what_ours_set_java_finds_set(void **state)
 }
 
 /* Up, down, equal, and below what is taken. */
-static void both_sides_change_the_number(void **state)
+SEM_TEST(both_sides_change_the_number)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     jpermits *java = jpermits_new(f->base->server);
     lk_hold *hold = sem_hold(semaphore, 2);
@@ -119,9 +116,8 @@ static void both_sides_change_the_number(void **state)
     jpermits_free(java);
 }
 
-static void the_permits_end_with_the_semaphore(void **state)
+SEM_TEST(the_permits_end_with_the_semaphore)
 {
-    semaphores *f = *state;
     const unsigned ttl_ms = wait_lease_ms();
     lk_hold *hold;
 
@@ -135,9 +131,8 @@ static void the_permits_end_with_the_semaphore(void **state)
 
 /* ---- each other's permits -------------------------------------------------------- */
 
-static void java_sees_how_long_ours_last(void **state)
+SEM_TEST(java_sees_how_long_ours_last)
 {
-    semaphores *f = *state;
     jpermits *java = jpermits_new(f->base->server);
     lk_hold *hold = sem_hold_for(sem_new(f, 2), 1, 60000);
     char id[33];
@@ -149,9 +144,8 @@ static void java_sees_how_long_ours_last(void **state)
     jpermits_free(java);
 }
 
-static void java_may_keep_a_permit_of_ours(void **state)
+SEM_TEST(java_may_keep_a_permit_of_ours)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 1);
     jpermits *java = jpermits_new(f->base->server);
     lk_hold *hold = sem_hold(semaphore, 1);
@@ -168,9 +162,8 @@ static void java_may_keep_a_permit_of_ours(void **state)
 }
 
 /* And so does an operator with Redisson's tools. */
-static void what_java_releases_of_ours_is_lost(void **state)
+SEM_TEST(what_java_releases_of_ours_is_lost)
 {
-    semaphores *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
     lk_semaphore *semaphore = sem_of(f, locking_open(f->base, &options), 1);
@@ -187,9 +180,8 @@ static void what_java_releases_of_ours_is_lost(void **state)
     jpermits_free(java);
 }
 
-static void a_list_is_released_whole_or_not_at_all(void **state)
+SEM_TEST(a_list_is_released_whole_or_not_at_all)
 {
-    semaphores *f = *state;
     jpermits *java = jpermits_new(f->base->server);
     lk_hold *hold = sem_hold(sem_new(f, 8), 2);
     jgrant grant;
@@ -207,9 +199,8 @@ static void a_list_is_released_whole_or_not_at_all(void **state)
     jpermits_free(java);
 }
 
-static void permits_without_an_end_are_left_alone(void **state)
+SEM_TEST(permits_without_an_end_are_left_alone)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     jpermits *java = jpermits_new(f->base->server);
     jgrant grant;
@@ -226,9 +217,8 @@ static void permits_without_an_end_are_left_alone(void **state)
 
 /* ---- the dead ---------------------------------------------------------------------- */
 
-static void what_a_dead_java_thread_had_comes_back(void **state)
+SEM_TEST(what_a_dead_java_thread_had_comes_back)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 2);
     jpermits *java = jpermits_new(f->base->server);
     const unsigned lease = wait_lease_ms();
@@ -249,9 +239,8 @@ static void what_a_dead_java_thread_had_comes_back(void **state)
     jpermits_free(java);
 }
 
-static void what_a_dead_program_of_ours_had_comes_back_to_java(void **state)
+SEM_TEST(what_a_dead_program_of_ours_had_comes_back_to_java)
 {
-    semaphores *f = *state;
     jpermits *java = jpermits_new(f->base->server);
     lk_semaphore *semaphore = sem_new(f, 2);
     const unsigned lease = wait_lease_ms();
@@ -305,9 +294,8 @@ static void jthread_end(jthread *t)
     jpermits_free(t->java);
 }
 
-static void a_java_thread_hears_of_every_permit(void **state)
+SEM_TEST(a_java_thread_hears_of_every_permit)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_new(f, 2);
     lk_hold *first;
     lk_hold *second;
@@ -331,9 +319,8 @@ static void a_java_thread_hears_of_every_permit(void **state)
 }
 
 /* Nobody tells it of Java's release: it looks about once a second. */
-static void a_java_release_is_seen_within_a_second(void **state)
+SEM_TEST(a_java_release_is_seen_within_a_second)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_calm(f, 1);
     jpermits *java = jpermits_new(f->base->server);
     jgrant grant;
@@ -352,9 +339,8 @@ static void a_java_release_is_seen_within_a_second(void **state)
     jpermits_free(java);
 }
 
-static void in_a_mixed_fleet_it_is_seen_at_once(void **state)
+SEM_TEST(in_a_mixed_fleet_it_is_seen_at_once)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_mixed(f, 1);
     jpermits *java = jpermits_new(f->base->server);
     uint64_t quickest = UINT64_MAX;
@@ -381,9 +367,8 @@ static void in_a_mixed_fleet_it_is_seen_at_once(void **state)
 /* ---- clocks ------------------------------------------------------------------------------ */
 
 /* It takes back what its own clock calls ended. */
-static void a_java_host_whose_clock_is_ahead_cuts_nothing_short(void **state)
+SEM_TEST(a_java_host_whose_clock_is_ahead_cuts_nothing_short)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_mixed(f, 2);
     jpermits *java = jpermits_new(f->base->server);
     lk_hold *hold = sem_hold_for(semaphore, 2, 4000);
@@ -398,9 +383,8 @@ static void a_java_host_whose_clock_is_ahead_cuts_nothing_short(void **state)
     jpermits_free(java);
 }
 
-static void a_java_host_whose_clock_is_behind_is_not_cut_short(void **state)
+SEM_TEST(a_java_host_whose_clock_is_behind_is_not_cut_short)
 {
-    semaphores *f = *state;
     lk_semaphore *semaphore = sem_mixed(f, 1);
     jpermits *java = jpermits_new(f->base->server);
     jgrant grant;
@@ -415,9 +399,8 @@ static void a_java_host_whose_clock_is_behind_is_not_cut_short(void **state)
 }
 
 /* Ours all go by the server, and need no time for clocks. */
-static void among_ours_a_lease_ends_in_time_in_a_mixed_fleet_too(void **state)
+SEM_TEST(among_ours_a_lease_ends_in_time_in_a_mixed_fleet_too)
 {
-    semaphores *f = *state;
     const unsigned lease = wait_lease_ms();
     uint64_t begin = wait_now_ms();
     lk_hold *hold = sem_hold_for(sem_mixed(f, 1), 1, lease);
@@ -433,27 +416,5 @@ static void among_ours_a_lease_ends_in_time_in_a_mixed_fleet_too(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SEM_TEST(both_sides_count_the_same),
-        SEM_TEST(what_ours_set_java_finds_set),
-        SEM_TEST(both_sides_change_the_number),
-        SEM_TEST(the_permits_end_with_the_semaphore),
-        SEM_TEST(java_sees_how_long_ours_last),
-        SEM_TEST(java_may_keep_a_permit_of_ours),
-        SEM_TEST(what_java_releases_of_ours_is_lost),
-        SEM_TEST(a_list_is_released_whole_or_not_at_all),
-        SEM_TEST(permits_without_an_end_are_left_alone),
-        SEM_TEST(what_a_dead_java_thread_had_comes_back),
-        SEM_TEST(what_a_dead_program_of_ours_had_comes_back_to_java),
-        SEM_TEST(a_java_thread_hears_of_every_permit),
-        SEM_TEST(a_java_release_is_seen_within_a_second),
-        SEM_TEST(in_a_mixed_fleet_it_is_seen_at_once),
-        SEM_TEST(a_java_host_whose_clock_is_ahead_cuts_nothing_short),
-        SEM_TEST(a_java_host_whose_clock_is_behind_is_not_cut_short),
-        SEM_TEST(among_ours_a_lease_ends_in_time_in_a_mixed_fleet_too),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_redisson", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

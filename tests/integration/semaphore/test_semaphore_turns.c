@@ -190,14 +190,22 @@ static void contest_is_shared(contest c)
     assert_int_equal(server_integer(c.server, "EXISTS {n}:timeout"), 0);
 }
 
-static void redissons_permits_and_ours_are_shared(void **state)
+static int flush(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO});
+    server_flush(*state);
+    return 0;
 }
 
-static void they_are_where_redisson_is_said_to_be_there(void **state)
+#define TEST(name) CHECK_TEST_OF(name, server *s, flush, NULL)
+
+TEST(redissons_permits_and_ours_are_shared)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON});
+    contest_is_shared((contest){s, LK_INTEROP_AUTO});
+}
+
+TEST(they_are_where_redisson_is_said_to_be_there)
+{
+    contest_is_shared((contest){s, LK_INTEROP_REDISSON});
 }
 
 static int start_server(void **state)
@@ -212,19 +220,7 @@ static int stop_server(void **state)
     return 0;
 }
 
-static int flush(void **state)
-{
-    server_flush(*state);
-    return 0;
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(redissons_permits_and_ours_are_shared, flush),
-        cmocka_unit_test_setup(they_are_where_redisson_is_said_to_be_there,
-                               flush),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return check_all(start_server, stop_server);
 }

@@ -23,9 +23,8 @@ static void assert_prompt(uint64_t began)
 
 /* ---- alone ---- */
 
-static void a_hold_is_the_others_key_with_a_lease(void **state)
+SIG_TEST(a_hold_is_the_others_key_with_a_lease)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
     char *holder = sig_holder(f);
@@ -45,9 +44,8 @@ static void a_hold_is_the_others_key_with_a_lease(void **state)
     assert_false(locking_exists(f->base, "latchkey:void:{n}"));
 }
 
-static void an_owner_enters_again_and_others_do_not(void **state)
+SIG_TEST(an_owner_enters_again_and_others_do_not)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_siglock *other = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
@@ -70,9 +68,8 @@ static lk_status look(lk_hold *hold, void *data)
     return LK_ERANGE;
 }
 
-static void run_holds_the_lock_meanwhile(void **state)
+SIG_TEST(run_holds_the_lock_meanwhile)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_status seen = LK_EINVAL;
 
@@ -81,11 +78,10 @@ static void run_holds_the_lock_meanwhile(void **state)
     sig_assert_clean(f);
 }
 
-static void a_lease_is_renewed_or_extended_or_ends(void **state)
+SIG_TEST(a_lease_is_renewed_or_extended_or_ends)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock(f, locking_open(f->base, &options));
     lk_siglock *brief = sig_lock_named(f, f->base->clients[0], "brief");
     lk_hold *hold = sig_hold(lock);
@@ -106,9 +102,8 @@ static void a_lease_is_renewed_or_extended_or_ends(void **state)
     assert_status(lk_hold_release(extended), LK_OK);
 }
 
-static void a_hold_goes_to_another_client_as_text(void **state)
+SIG_TEST(a_hold_goes_to_another_client_as_text)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_siglock *other = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
@@ -127,9 +122,8 @@ static void a_hold_goes_to_another_client_as_text(void **state)
     assert_status(lk_siglock_import(other, text, NULL, &hold), LK_ELOST);
 }
 
-static void info_and_force_know_who_holds(void **state)
+SIG_TEST(info_and_force_know_who_holds)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
     lk_info *info = NULL;
@@ -148,9 +142,8 @@ static void info_and_force_know_who_holds(void **state)
     lk_info_free(info);
 }
 
-static void questions_are_answered_to_callbacks_too(void **state)
+SIG_TEST(questions_are_answered_to_callbacks_too)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     call locked = {0}, asked = {0}, forced = {0}, released = {0};
     lk_hold *hold = sig_granted(sig_wait(f, lock));
@@ -172,9 +165,8 @@ static void questions_are_answered_to_callbacks_too(void **state)
 
 /* ---- waiting ---- */
 
-static void a_release_wakes_who_waits(void **state)
+SIG_TEST(a_release_wakes_who_waits)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_siglock *other = sig_lock_of_new_client(f);
 
@@ -193,9 +185,8 @@ static void a_release_wakes_who_waits(void **state)
     sig_wait_blocked(f, 0);
 }
 
-static void everybody_has_a_turn_and_one_at_a_time(void **state)
+SIG_TEST(everybody_has_a_turn_and_one_at_a_time)
 {
-    siglocking *f = *state;
     lk_siglock *locks[3] = {sig_lock_of_new_client(f),
                             sig_lock_of_new_client(f),
                             sig_lock_of_new_client(f)};
@@ -223,9 +214,8 @@ static void everybody_has_a_turn_and_one_at_a_time(void **state)
 }
 
 /* Two connections: one for commands, one for all pops. */
-static void many_names_are_waited_for_over_one_connection(void **state)
+SIG_TEST(many_names_are_waited_for_over_one_connection)
 {
-    siglocking *f = *state;
     lk_client *holder = locking_open(f->base, NULL);
     lk_client *waiter = locking_open(f->base, NULL);
     lk_hold *holds[NAMES];
@@ -252,9 +242,8 @@ static void many_names_are_waited_for_over_one_connection(void **state)
 }
 
 /* What is asked on the shared connection is answered meanwhile. */
-static void a_pop_holds_up_no_other_request(void **state)
+SIG_TEST(a_pop_holds_up_no_other_request)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_siglock *other = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
@@ -274,9 +263,8 @@ static void a_pop_holds_up_no_other_request(void **state)
 }
 
 /* A pop for a name that nobody wants any more would swallow its signal. */
-static void a_wait_that_ended_keeps_no_signal_from_others(void **state)
+SIG_TEST(a_wait_that_ended_keeps_no_signal_from_others)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_siglock *other = sig_lock_of_new_client(f);
     pylock *p = sig_pylock(f, "theirs", 0);
@@ -293,9 +281,8 @@ static void a_wait_that_ended_keeps_no_signal_from_others(void **state)
     assert_true(pylock_release(p));
 }
 
-static void a_cancel_ends_a_wait(void **state)
+SIG_TEST(a_cancel_ends_a_wait)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_siglock *other = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
@@ -316,9 +303,8 @@ static void a_cancel_ends_a_wait(void **state)
 
 /* ---- the other library ---- */
 
-static void each_library_keeps_the_other_out(void **state)
+SIG_TEST(each_library_keeps_the_other_out)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     pylock *p = sig_pylock(f, "theirs", 20);
     lk_hold *hold = sig_hold(lock);
@@ -333,9 +319,8 @@ static void each_library_keeps_the_other_out(void **state)
     assert_true(pylock_release(p));
 }
 
-static void each_library_wakes_the_other(void **state)
+SIG_TEST(each_library_wakes_the_other)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     pylock *p = sig_pylock(f, "theirs", 0);
 
@@ -361,11 +346,10 @@ static void each_library_wakes_the_other(void **state)
     }
 }
 
-static void a_reset_of_the_other_library_is_a_loss(void **state)
+SIG_TEST(a_reset_of_the_other_library_is_a_loss)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock(f, locking_open(f->base, &options));
     lk_siglock *other = sig_lock_of_new_client(f);
     pylock *p = sig_pylock(f, "theirs", 0);
@@ -379,9 +363,8 @@ static void a_reset_of_the_other_library_is_a_loss(void **state)
 }
 
 /* Its holder has no lease; what ends it is found by looking. */
-static void the_others_hold_without_an_end_is_looked_at(void **state)
+SIG_TEST(the_others_hold_without_an_end_is_looked_at)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     pylock *p = sig_pylock(f, "theirs", 0);
     lk_info *info = NULL;
@@ -400,26 +383,5 @@ static void the_others_hold_without_an_end_is_looked_at(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SIG_TEST(a_hold_is_the_others_key_with_a_lease),
-        SIG_TEST(an_owner_enters_again_and_others_do_not),
-        SIG_TEST(run_holds_the_lock_meanwhile),
-        SIG_TEST(a_lease_is_renewed_or_extended_or_ends),
-        SIG_TEST(a_hold_goes_to_another_client_as_text),
-        SIG_TEST(info_and_force_know_who_holds),
-        SIG_TEST(questions_are_answered_to_callbacks_too),
-        SIG_TEST(a_release_wakes_who_waits),
-        SIG_TEST(everybody_has_a_turn_and_one_at_a_time),
-        SIG_TEST(many_names_are_waited_for_over_one_connection),
-        SIG_TEST(a_pop_holds_up_no_other_request),
-        SIG_TEST(a_wait_that_ended_keeps_no_signal_from_others),
-        SIG_TEST(a_cancel_ends_a_wait),
-        SIG_TEST(each_library_keeps_the_other_out),
-        SIG_TEST(each_library_wakes_the_other),
-        SIG_TEST(a_reset_of_the_other_library_is_a_loss),
-        SIG_TEST(the_others_hold_without_an_end_is_looked_at),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

@@ -85,9 +85,9 @@ static bool assert_steps(const lk_status *steps, int n)
     return clean;
 }
 
-static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
+CHECK_TEST_OF(one_allocation_that_fails_is_told_or_made_up_for, siglocking *f,
+              siglocking_setup, teardown)
 {
-    siglocking *f = *state;
     int failures = 0;
     int n = 0;
 
@@ -108,12 +108,5 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            one_allocation_that_fails_is_told_or_made_up_for, siglocking_setup,
-            teardown),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }

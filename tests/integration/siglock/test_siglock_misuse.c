@@ -28,14 +28,14 @@ static lk_status nothing(lk_hold *hold, void *data)
     return LK_OK;
 }
 
-static void a_siglock_that_is_null_is_refused(void **state)
+SIG_TEST(a_siglock_that_is_null_is_refused)
 {
+    (void)f;
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     bool locked;
     call c = {0};
 
-    (void)state;
     assert_words(lk_siglock_acquire(NULL, 0, NULL, &hold), LK_EINVAL, "NULL");
     assert_words(lk_siglock_acquire_async(NULL, 0, NULL, call_on_acquire, &c),
                  LK_EINVAL, "NULL");
@@ -55,9 +55,8 @@ static void a_siglock_that_is_null_is_refused(void **state)
     assert_int_equal(c.ends, 0);
 }
 
-static void a_result_needs_a_place(void **state)
+SIG_TEST(a_result_needs_a_place)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_client *client = f->base->clients[0];
 
@@ -77,9 +76,8 @@ static void a_result_needs_a_place(void **state)
                  "callback");
 }
 
-static void options_that_are_wrong_are_refused(void **state)
+SIG_TEST(options_that_are_wrong_are_refused)
 {
-    siglocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     const lk_siglock_options no_size = {.lease_ms = 5};
     const lk_siglock_options too_long = {LK_SIGLOCK_OPTIONS_INIT,
@@ -106,14 +104,12 @@ static void options_that_are_wrong_are_refused(void **state)
 }
 
 /* A newer caller's options: known fields are zero beyond this release's. */
-static void
-options_of_a_later_release_are_taken_if_they_say_nothing(void **state)
+SIG_TEST(options_of_a_later_release_are_taken_if_they_say_nothing)
 {
     struct {
         lk_siglock_options known;
         uint64_t later;
     } options = {.known = {.size = sizeof(options)}};
-    siglocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_siglock *lock = NULL;
 
@@ -124,9 +120,8 @@ options_of_a_later_release_are_taken_if_they_say_nothing(void **state)
                   LK_ENOTSUP);
 }
 
-static void a_key_that_is_no_lock_is_refused(void **state)
+SIG_TEST(a_key_that_is_no_lock_is_refused)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_hold *none = NULL;
     lk_info *info = NULL;
@@ -141,9 +136,8 @@ static void a_key_that_is_no_lock_is_refused(void **state)
     assert_null(none);
 }
 
-static void an_export_of_another_kind_is_refused(void **state)
+SIG_TEST(an_export_of_another_kind_is_refused)
 {
-    siglocking *f = *state;
     lk_client *client = locking_open(f->base, NULL);
     lk_lock *plain = locking_lock(f->base, client, "n");
     lk_hold *hold = locking_hold(plain);
@@ -161,9 +155,8 @@ static void an_export_of_another_kind_is_refused(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_client_that_is_shut_down_gives_nothing(void **state)
+SIG_TEST(a_client_that_is_shut_down_gives_nothing)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_hold *none = NULL;
     lk_info *info = NULL;
@@ -192,9 +185,8 @@ static void child_run(lk_siglock *lock)
     (void)raise(SIGKILL); /* so that no tool looks for leaks */
 }
 
-static void a_child_has_nothing_of_its_parents(void **state)
+SIG_TEST(a_child_has_nothing_of_its_parents)
 {
-    siglocking *f = *state;
     lk_siglock *lock = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
     call *c = sig_wait(f, sig_lock_of_new_client(f));
@@ -215,17 +207,5 @@ static void a_child_has_nothing_of_its_parents(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SIG_TEST(a_siglock_that_is_null_is_refused),
-        SIG_TEST(a_result_needs_a_place),
-        SIG_TEST(options_that_are_wrong_are_refused),
-        SIG_TEST(options_of_a_later_release_are_taken_if_they_say_nothing),
-        SIG_TEST(a_key_that_is_no_lock_is_refused),
-        SIG_TEST(an_export_of_another_kind_is_refused),
-        SIG_TEST(a_client_that_is_shut_down_gives_nothing),
-        SIG_TEST(a_child_has_nothing_of_its_parents),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return check_all(locking_start_server, locking_stop_server);
 }
