@@ -29,6 +29,16 @@ typedef struct story {
         .phase = HISTORY_##how, __VA_ARGS__                                    \
     }
 
+/* A row of a table of stories: what it is, what is found (NULL: nothing), of which
+   kind of primitive, when it ends, and its events. */
+#define STORY(what, complaint, of, ms, ...)                                    \
+    {                                                                          \
+        what, complaint, HISTORY_##of, ms,                                     \
+        {                                                                      \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
+
 /* Any call: it begins, and ends. */
 #define BEGINS(ms, who, what, ...)                                             \
     STORY_EVENT(ms, who, what, INVOKE, __VA_ARGS__)
@@ -46,6 +56,12 @@ typedef struct story {
 #define GETS(ms, who, op, number, till)                                        \
     ENDS(ms, who, ACQUIRE, OK, .operation = (op), .hold = (op),                \
          .fence = (number), .deadline = (till))
+/* The same, when it is there for the asking. */
+#define TAKES_AS(ms, who, op, due, number, till, ...)                          \
+    WANTS_AS(ms, who, op, due, __VA_ARGS__),                                   \
+        GETS_AS((ms) + 1, who, op, number, till, __VA_ARGS__)
+#define TAKES(ms, who, op, due, number, till)                                  \
+    WANTS(ms, who, op, due), GETS((ms) + 1, who, op, number, till)
 #define MISSES(ms, who, op, answer)                                            \
     ENDS(ms, who, ACQUIRE, FAIL, .operation = (op), .status = (answer))
 #define QUEUES(ms, who, op)                                                    \
@@ -59,6 +75,8 @@ typedef struct story {
 #define LEAVES(ms, who, op, of)                                                \
     BEGINS(ms, who, RELEASE, .operation = (op), .hold = (of))
 #define HAS_LEFT(ms, who, op) ENDS(ms, who, RELEASE, OK, .operation = (op))
+#define RELEASES(ms, who, op, of)                                              \
+    LEAVES(ms, who, op, of), HAS_LEFT((ms) + 1, who, op)
 
 /*
  * Tells it amid a valid history, and fails the test unless just that was found.

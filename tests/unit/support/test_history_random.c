@@ -67,12 +67,11 @@ static void assert_all_happened(const played *p)
     assert_int_not_equal(p->by_call[HISTORY_RELEASE][HISTORY_UNKNOWN], 0);
 }
 
-static void a_valid_history_has_no_violation(void **state)
+CHECK_TEST(a_valid_history_has_no_violation)
 {
     uint64_t histories = HISTORIES;
     played p = {0};
 
-    (void)state;
     if (getenv("LK_LONG") != NULL)
         histories *= LONG;
     for (uint64_t seed = 0; seed < histories; seed++)
@@ -84,9 +83,5 @@ static void a_valid_history_has_no_violation(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_valid_history_has_no_violation),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }
