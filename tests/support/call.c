@@ -47,6 +47,13 @@ void call_on_info(lk_status status, lk_info *info, void *data)
     end(c, status);
 }
 
+lk_status call_nothing(lk_hold *hold, void *data)
+{
+    (void)hold;
+    (void)data;
+    return LK_OK;
+}
+
 void call_dispatch(lk_client *client)
 {
     if (client != NULL && lk_client_fd(client) >= 0)

@@ -30,6 +30,9 @@ void call_on_acquire(lk_status status, lk_hold *hold, void *data);
 void call_on_locked(lk_status status, bool locked, void *data);
 void call_on_info(lk_status status, lk_info *info, void *data);
 
+/* For lk_..._run(): does nothing, and succeeds. */
+lk_status call_nothing(lk_hold *hold, void *data);
+
 /* Lets the callbacks of a client run that are due, if it wants dispatch. */
 void call_dispatch(lk_client *client);
 

@@ -17,6 +17,17 @@ bool hold_is_lost(void *hold)
     return lk_hold_check(hold) == LK_ELOST;
 }
 
+void check_says(lk_status actual, lk_status expected, const char *word,
+                const char *file, int line)
+{
+    _assert_string_equal(lk_status_name(actual), lk_status_name(expected), file,
+                         line);
+    if (strstr(lk_last_error(), word) != NULL)
+        return;
+    print_error("\"%s\" does not tell of \"%s\"\n", lk_last_error(), word);
+    _fail(file, line);
+}
+
 /* One line of the list: a program, its test or *, and why. */
 static bool is_of(const char *line, const char *program, const char *test)
 {

@@ -24,6 +24,14 @@
     _assert_string_equal(lk_status_name(actual), lk_status_name(expected),     \
                          __FILE__, __LINE__)
 
+/* The same, and lk_last_error() tells of the word. */
+#define assert_says(actual, expected, word)                                    \
+    check_says((actual), (expected), (word), __FILE__, __LINE__)
+/* A call that is refused for what it was given. */
+#define assert_einval(actual, word) assert_says(actual, LK_EINVAL, word)
+void check_says(lk_status actual, lk_status expected, const char *word,
+                const char *file, int line);
+
 /* For wait_until(): whether this lk_hold is lost. */
 bool hold_is_lost(void *hold);
 

@@ -4,26 +4,9 @@
 
 #include <latchkey/latchkey.h>
 
-#include <string.h>
-
 #include "support/call.h"
 #include "support/check.h"
 #include "support/rwlocking.h"
-
-/* A status and a word of what lk_last_error() says about it. */
-static void assert_words(lk_status actual, lk_status expected, const char *word)
-{
-    assert_status(actual, expected);
-    if (strstr(lk_last_error(), word) == NULL)
-        fail_msg("\"%s\" does not tell of \"%s\"", lk_last_error(), word);
-}
-
-static lk_status nothing(lk_hold *hold, void *data)
-{
-    (void)hold;
-    (void)data;
-    return LK_OK;
-}
 
 static void on_state(lk_status status, lk_rwlock_state state, void *data)
 {
@@ -31,36 +14,30 @@ static void on_state(lk_status status, lk_rwlock_state state, void *data)
     call_on_done(status, data);
 }
 
-RWLOCK_TEST(a_read_write_lock_that_is_null_is_refused)
+CHECK_TEST(a_read_write_lock_that_is_null_is_refused)
 {
-    (void)f;
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     lk_rwlock_state told;
     call c = {0};
 
-    assert_words(lk_rwlock_acquire_read(NULL, 0, NULL, &hold), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_acquire_upgradeable(NULL, 0, NULL, &hold), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_acquire_write(NULL, 0, NULL, &hold), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_acquire_read_async(NULL, 0, NULL, call_on_acquire,
-                                              &c),
-                 LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_run_read(NULL, 0, NULL, nothing, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_run_write(NULL, 0, NULL, nothing, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_import(NULL, "", NULL, &hold), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_downgrade(NULL), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_downgrade_async(NULL, call_on_done, &c), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_force_release(NULL), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_state_get(NULL, &told), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_state_get_async(NULL, on_state, &c), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_info(NULL, &info), LK_EINVAL, "NULL");
+    assert_einval(lk_rwlock_acquire_read(NULL, 0, NULL, &hold), "NULL");
+    assert_einval(lk_rwlock_acquire_upgradeable(NULL, 0, NULL, &hold), "NULL");
+    assert_einval(lk_rwlock_acquire_write(NULL, 0, NULL, &hold), "NULL");
+    assert_einval(lk_rwlock_acquire_read_async(NULL, 0, NULL, call_on_acquire,
+                                               &c),
+                  "NULL");
+    assert_einval(lk_rwlock_run_read(NULL, 0, NULL, call_nothing, NULL),
+                  "NULL");
+    assert_einval(lk_rwlock_run_write(NULL, 0, NULL, call_nothing, NULL),
+                  "NULL");
+    assert_einval(lk_rwlock_import(NULL, "", NULL, &hold), "NULL");
+    assert_einval(lk_rwlock_downgrade(NULL), "NULL");
+    assert_einval(lk_rwlock_downgrade_async(NULL, call_on_done, &c), "NULL");
+    assert_einval(lk_rwlock_force_release(NULL), "NULL");
+    assert_einval(lk_rwlock_state_get(NULL, &told), "NULL");
+    assert_einval(lk_rwlock_state_get_async(NULL, on_state, &c), "NULL");
+    assert_einval(lk_rwlock_info(NULL, &info), "NULL");
     lk_rwlock_free(NULL);
     assert_int_equal(c.ends, 0);
 }
@@ -70,23 +47,17 @@ RWLOCK_TEST(a_result_needs_a_place)
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
 
-    assert_words(lk_rwlock_new(NULL, f->base->clients[0], "n", NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_rwlock_acquire_read(lock, 0, NULL, NULL), LK_EINVAL,
-                 "result");
-    assert_words(lk_rwlock_acquire_write_async(lock, 0, NULL, NULL, NULL),
-                 LK_EINVAL, "callback");
-    assert_words(lk_rwlock_run_read(lock, 0, NULL, NULL, NULL), LK_EINVAL,
-                 "function");
-    assert_words(lk_rwlock_downgrade_async(hold, NULL, NULL), LK_EINVAL,
-                 "callback");
-    assert_words(lk_rwlock_state_get(lock, NULL), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_state_get_async(lock, NULL, NULL), LK_EINVAL,
-                 "callback");
-    assert_words(lk_rwlock_info(lock, NULL), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_info_async(lock, NULL, NULL), LK_EINVAL, "callback");
-    assert_words(lk_rwlock_force_release_async(lock, NULL, NULL), LK_EINVAL,
-                 "callback");
+    assert_einval(lk_rwlock_new(NULL, f->base->clients[0], "n", NULL), "NULL");
+    assert_einval(lk_rwlock_acquire_read(lock, 0, NULL, NULL), "result");
+    assert_einval(lk_rwlock_acquire_write_async(lock, 0, NULL, NULL, NULL),
+                  "callback");
+    assert_einval(lk_rwlock_run_read(lock, 0, NULL, NULL, NULL), "function");
+    assert_einval(lk_rwlock_downgrade_async(hold, NULL, NULL), "callback");
+    assert_einval(lk_rwlock_state_get(lock, NULL), "NULL");
+    assert_einval(lk_rwlock_state_get_async(lock, NULL, NULL), "callback");
+    assert_einval(lk_rwlock_info(lock, NULL), "NULL");
+    assert_einval(lk_rwlock_info_async(lock, NULL, NULL), "callback");
+    assert_einval(lk_rwlock_force_release_async(lock, NULL, NULL), "callback");
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -102,16 +73,12 @@ RWLOCK_TEST(options_that_are_wrong_are_refused)
     lk_rwlock *lock = rwlocking_lock(f, client);
     lk_hold *hold = NULL;
 
-    assert_words(lk_rwlock_new(&none, client, "n", &no_size), LK_EINVAL,
-                 "size");
-    assert_words(lk_rwlock_new(&none, client, "n", &too_long), LK_EINVAL,
-                 "lease");
-    assert_words(lk_rwlock_new(&none, client, "n", &no_order), LK_EINVAL,
-                 "order");
-    assert_words(lk_rwlock_new(&none, client, "", NULL), LK_EINVAL, "name");
-    assert_words(lk_rwlock_new(&none, NULL, "n", NULL), LK_EINVAL, "NULL");
-    assert_words(lk_rwlock_acquire_read(lock, -2, NULL, &hold), LK_EINVAL,
-                 "wait_ms");
+    assert_einval(lk_rwlock_new(&none, client, "n", &no_size), "size");
+    assert_einval(lk_rwlock_new(&none, client, "n", &too_long), "lease");
+    assert_einval(lk_rwlock_new(&none, client, "n", &no_order), "order");
+    assert_einval(lk_rwlock_new(&none, client, "", NULL), "name");
+    assert_einval(lk_rwlock_new(&none, NULL, "n", NULL), "NULL");
+    assert_einval(lk_rwlock_acquire_read(lock, -2, NULL, &hold), "wait_ms");
     assert_null(none);
     assert_null(hold);
 }
@@ -125,11 +92,11 @@ RWLOCK_TEST(what_is_no_write_hold_is_not_downgraded)
     lk_hold *upgradeable = rwlocking_hold(f, lock, RW_UPGRADEABLE);
     call c = {0};
 
-    assert_words(lk_rwlock_downgrade(plain), LK_EINVAL, "read-write");
-    assert_words(lk_rwlock_downgrade(read), LK_EINVAL, "write hold");
-    assert_words(lk_rwlock_downgrade(upgradeable), LK_EINVAL, "write hold");
-    assert_words(lk_rwlock_downgrade_async(read, call_on_done, &c), LK_EINVAL,
-                 "write hold");
+    assert_einval(lk_rwlock_downgrade(plain), "read-write");
+    assert_einval(lk_rwlock_downgrade(read), "write hold");
+    assert_einval(lk_rwlock_downgrade(upgradeable), "write hold");
+    assert_einval(lk_rwlock_downgrade_async(read, call_on_done, &c),
+                  "write hold");
     assert_int_equal(c.ends, 0);
     assert_status(lk_hold_release(plain), LK_OK);
     assert_status(lk_hold_release(read), LK_OK);
@@ -162,10 +129,10 @@ RWLOCK_TEST(keys_that_are_no_read_write_lock_are_refused)
     lk_info *info = NULL;
 
     freeReplyObject(server_command(f->base->server, "SET n text"));
-    assert_words(lk_rwlock_acquire_read(lock, 1000, NULL, &none), LK_ETYPE,
-                 "the key is not a read-write lock");
-    assert_words(lk_rwlock_acquire_write(lock, 1000, NULL, &none), LK_ETYPE,
-                 "the key is not a read-write lock");
+    assert_says(lk_rwlock_acquire_read(lock, 1000, NULL, &none), LK_ETYPE,
+                "the key is not a read-write lock");
+    assert_says(lk_rwlock_acquire_write(lock, 1000, NULL, &none), LK_ETYPE,
+                "the key is not a read-write lock");
     assert_status(lk_rwlock_info(lock, &info), LK_ETYPE);
     assert_status(lk_rwlock_force_release(lock), LK_ETYPE);
     freeReplyObject(server_command(f->base->server, "DEL n"));

@@ -7,23 +7,15 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/call.h"
 #include "support/check.h"
 #include "support/semaphores.h"
 #include "support/wait.h"
 
 static const uint64_t too_many = (uint64_t)LK_SEMAPHORE_MAX + 1;
-
-/* A status and a word of what lk_last_error() says about it. */
-static void assert_words(lk_status actual, lk_status expected, const char *word)
-{
-    assert_status(actual, expected);
-    if (strstr(lk_last_error(), word) == NULL)
-        fail_msg("\"%s\" does not tell of \"%s\"", lk_last_error(), word);
-}
 
 static void on_done(lk_status status, void *data)
 {
@@ -52,43 +44,31 @@ static void on_info(lk_status status, lk_info *info, void *data)
     on_done(status, data);
 }
 
-static lk_status run_nothing(lk_hold *hold, void *data)
-{
-    (void)hold;
-    (void)data;
-    return LK_OK;
-}
-
 /* ---- arguments ---------------------------------------------------------------- */
 
-SEM_TEST(a_handle_that_is_null_is_refused)
+CHECK_TEST(a_handle_that_is_null_is_refused)
 {
-    (void)f;
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     uint64_t permits;
     int64_t free;
 
-    assert_words(lk_semaphore_acquire(NULL, 1, 0, NULL, &hold), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_semaphore_run(NULL, 1, 0, NULL, run_nothing, NULL),
-                 LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_import(NULL, "x", NULL, &hold), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_semaphore_resize(NULL, 1), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_count(NULL, &permits, &free), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_force_release(NULL, NULL), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_info(NULL, &info), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_acquire_async(NULL, 1, 0, NULL, on_acquire, NULL),
-                 LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_resize_async(NULL, 1, on_done, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_semaphore_count_async(NULL, on_count, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_semaphore_force_release_async(NULL, NULL, on_done, NULL),
-                 LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_info_async(NULL, on_info, NULL), LK_EINVAL,
-                 "NULL");
+    assert_einval(lk_semaphore_acquire(NULL, 1, 0, NULL, &hold), "NULL");
+    assert_einval(lk_semaphore_run(NULL, 1, 0, NULL, call_nothing, NULL),
+                  "NULL");
+    assert_einval(lk_semaphore_import(NULL, "x", NULL, &hold), "NULL");
+    assert_einval(lk_semaphore_resize(NULL, 1), "NULL");
+    assert_einval(lk_semaphore_count(NULL, &permits, &free), "NULL");
+    assert_einval(lk_semaphore_force_release(NULL, NULL), "NULL");
+    assert_einval(lk_semaphore_info(NULL, &info), "NULL");
+    assert_einval(lk_semaphore_acquire_async(NULL, 1, 0, NULL, on_acquire,
+                                             NULL),
+                  "NULL");
+    assert_einval(lk_semaphore_resize_async(NULL, 1, on_done, NULL), "NULL");
+    assert_einval(lk_semaphore_count_async(NULL, on_count, NULL), "NULL");
+    assert_einval(lk_semaphore_force_release_async(NULL, NULL, on_done, NULL),
+                  "NULL");
+    assert_einval(lk_semaphore_info_async(NULL, on_info, NULL), "NULL");
     lk_semaphore_free(NULL);
 }
 
@@ -99,31 +79,27 @@ SEM_TEST(a_result_needs_a_place)
     uint64_t permits;
     int64_t free;
 
-    assert_words(lk_semaphore_new(NULL, client, "n", NULL), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_acquire(semaphore, 1, 0, NULL, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_semaphore_count(semaphore, NULL, &free), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_count(semaphore, &permits, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_semaphore_info(semaphore, NULL), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_run(semaphore, 1, 0, NULL, NULL, NULL), LK_EINVAL,
-                 "function");
+    assert_einval(lk_semaphore_new(NULL, client, "n", NULL), "NULL");
+    assert_einval(lk_semaphore_acquire(semaphore, 1, 0, NULL, NULL), "NULL");
+    assert_einval(lk_semaphore_count(semaphore, NULL, &free), "NULL");
+    assert_einval(lk_semaphore_count(semaphore, &permits, NULL), "NULL");
+    assert_einval(lk_semaphore_info(semaphore, NULL), "NULL");
+    assert_einval(lk_semaphore_run(semaphore, 1, 0, NULL, NULL, NULL),
+                  "function");
 }
 
 SEM_TEST(a_call_without_a_callback_is_refused)
 {
     lk_semaphore *semaphore = sem_new(f, 1);
 
-    assert_words(lk_semaphore_acquire_async(semaphore, 1, 0, NULL, NULL, NULL),
-                 LK_EINVAL, "callback");
-    assert_words(lk_semaphore_resize_async(semaphore, 1, NULL, NULL), LK_EINVAL,
-                 "callback");
-    assert_words(lk_semaphore_count_async(semaphore, NULL, NULL), LK_EINVAL,
-                 "callback");
-    assert_words(lk_semaphore_force_release_async(semaphore, NULL, NULL, NULL),
-                 LK_EINVAL, "callback");
-    assert_words(lk_semaphore_info_async(semaphore, NULL, NULL), LK_EINVAL,
-                 "callback");
+    assert_einval(lk_semaphore_acquire_async(semaphore, 1, 0, NULL, NULL, NULL),
+                  "callback");
+    assert_einval(lk_semaphore_resize_async(semaphore, 1, NULL, NULL),
+                  "callback");
+    assert_einval(lk_semaphore_count_async(semaphore, NULL, NULL), "callback");
+    assert_einval(lk_semaphore_force_release_async(semaphore, NULL, NULL, NULL),
+                  "callback");
+    assert_einval(lk_semaphore_info_async(semaphore, NULL, NULL), "callback");
 }
 
 SEM_TEST(a_count_that_cannot_be_is_refused)
@@ -131,22 +107,20 @@ SEM_TEST(a_count_that_cannot_be_is_refused)
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_hold *none = NULL;
 
-    assert_words(lk_semaphore_acquire(semaphore, 0, 0, NULL, &none), LK_EINVAL,
-                 "0");
-    assert_words(lk_semaphore_acquire(semaphore, LK_SEMAPHORE_MAX_COUNT + 1, 0,
-                                      NULL, &none),
-                 LK_ERANGE, "hold");
-    assert_words(lk_semaphore_acquire(semaphore, UINT64_MAX, 0, NULL, &none),
-                 LK_ERANGE, "hold");
-    assert_words(lk_semaphore_acquire_async(semaphore, 0, 0, NULL, on_acquire,
-                                            NULL),
-                 LK_EINVAL, "0");
-    assert_words(lk_semaphore_acquire(semaphore, 1, -2, NULL, &none), LK_EINVAL,
-                 "wait_ms");
-    assert_words(lk_semaphore_resize(semaphore, too_many), LK_ERANGE,
-                 "permits");
-    assert_words(lk_semaphore_resize(semaphore, UINT64_MAX), LK_ERANGE,
-                 "permits");
+    assert_einval(lk_semaphore_acquire(semaphore, 0, 0, NULL, &none), "0");
+    assert_says(lk_semaphore_acquire(semaphore, LK_SEMAPHORE_MAX_COUNT + 1, 0,
+                                     NULL, &none),
+                LK_ERANGE, "hold");
+    assert_says(lk_semaphore_acquire(semaphore, UINT64_MAX, 0, NULL, &none),
+                LK_ERANGE, "hold");
+    assert_einval(lk_semaphore_acquire_async(semaphore, 0, 0, NULL, on_acquire,
+                                             NULL),
+                  "0");
+    assert_einval(lk_semaphore_acquire(semaphore, 1, -2, NULL, &none),
+                  "wait_ms");
+    assert_says(lk_semaphore_resize(semaphore, too_many), LK_ERANGE, "permits");
+    assert_says(lk_semaphore_resize(semaphore, UINT64_MAX), LK_ERANGE,
+                "permits");
     assert_null(none);
     assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
 }
@@ -168,24 +142,21 @@ SEM_TEST(options_that_are_wrong_are_refused)
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                     .permits = too_many};
 
-    assert_words(lk_semaphore_new(&none, client, "n", &options), LK_ERANGE,
-                 "permits");
+    assert_says(lk_semaphore_new(&none, client, "n", &options), LK_ERANGE,
+                "permits");
     options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT, .resize = 1};
-    assert_words(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL,
-                 "resize");
+    assert_einval(lk_semaphore_new(&none, client, "n", &options), "resize");
     options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT, .permits = 1,
                                      .resize = 2};
-    assert_words(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL,
-                 "resize");
+    assert_einval(lk_semaphore_new(&none, client, "n", &options), "resize");
     options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT,
                                      .lease_ms = UINT64_MAX};
     assert_status(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL);
     options = (lk_semaphore_options){.size = 1};
     assert_status(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL);
-    assert_words(lk_semaphore_new(&none, NULL, "n", NULL), LK_EINVAL, "NULL");
-    assert_words(lk_semaphore_new(&none, client, "", NULL), LK_EINVAL, "name");
-    assert_words(lk_semaphore_new(&none, client, "a{b", NULL), LK_EINVAL,
-                 "name");
+    assert_einval(lk_semaphore_new(&none, NULL, "n", NULL), "NULL");
+    assert_einval(lk_semaphore_new(&none, client, "", NULL), "name");
+    assert_einval(lk_semaphore_new(&none, client, "a{b", NULL), "name");
     assert_null(none);
 }
 
@@ -198,11 +169,10 @@ SEM_TEST(a_name_that_is_a_tag_has_no_permits)
     lk_hold *hold = NULL;
 
     assert_status(lk_semaphore_new(&tag, client, "{x}", &one), LK_OK);
-    assert_words(lk_semaphore_acquire(tag, 1, 0, NULL, &hold), LK_EINVAL,
-                 "tag");
+    assert_einval(lk_semaphore_acquire(tag, 1, 0, NULL, &hold), "tag");
     assert_null(hold);
-    assert_words(lk_semaphore_acquire_async(tag, 1, 0, NULL, on_acquire, NULL),
-                 LK_EINVAL, "tag");
+    assert_einval(lk_semaphore_acquire_async(tag, 1, 0, NULL, on_acquire, NULL),
+                  "tag");
     assert_status(lk_semaphore_new(&tagged, client, "{x}y", &one), LK_OK);
     assert_status(lk_semaphore_acquire(tagged, 1, 0, NULL, &hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -219,15 +189,14 @@ static void assert_all_refuse(lk_semaphore *semaphore, const char *word)
     uint64_t permits;
     int64_t free;
 
-    assert_words(lk_semaphore_acquire(semaphore, 1, 0, NULL, &none), LK_ETYPE,
-                 word);
-    assert_words(lk_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL, &none),
-                 LK_ETYPE, word);
-    assert_words(lk_semaphore_resize(semaphore, 5), LK_ETYPE, word);
-    assert_words(lk_semaphore_count(semaphore, &permits, &free), LK_ETYPE,
-                 word);
-    assert_words(lk_semaphore_force_release(semaphore, NULL), LK_ETYPE, word);
-    assert_words(lk_semaphore_info(semaphore, &info), LK_ETYPE, word);
+    assert_says(lk_semaphore_acquire(semaphore, 1, 0, NULL, &none), LK_ETYPE,
+                word);
+    assert_says(lk_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL, &none),
+                LK_ETYPE, word);
+    assert_says(lk_semaphore_resize(semaphore, 5), LK_ETYPE, word);
+    assert_says(lk_semaphore_count(semaphore, &permits, &free), LK_ETYPE, word);
+    assert_says(lk_semaphore_force_release(semaphore, NULL), LK_ETYPE, word);
+    assert_says(lk_semaphore_info(semaphore, &info), LK_ETYPE, word);
     assert_null(none);
     assert_null(info);
 }
