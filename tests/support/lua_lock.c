@@ -321,3 +321,11 @@ void lua_lock_hear(script_fixture *f, ...)
     }
     va_end(clients);
 }
+
+void lua_lock_two_wait(script_fixture *f)
+{
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+}

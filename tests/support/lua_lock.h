@@ -80,6 +80,9 @@ void lua_lock_at(script_fixture *f, long long ms);
 /* What the clock shows then, in ms. */
 long long lua_lock_now(void);
 
+/* a:1 holds, b:1 and c:1 wait and can be reached. */
+void lua_lock_two_wait(script_fixture *f);
+
 /* Hears what is said to these clients, ended by NULL, from now on. */
 void lua_lock_hear(script_fixture *f, ...) __attribute__((sentinel));
 

@@ -418,3 +418,12 @@ void plain_hear(script_fixture *f, ...)
     }
     va_end(claims);
 }
+
+void plain_three_wait(script_fixture *f)
+{
+    plain_hear(f, "b:2", "c:3", "d:4", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
+    plain_acquire(f, "d:4", "1");
+}

@@ -82,6 +82,9 @@ void plain_put_record(script_fixture *f, char letter);
    on. */
 void plain_hear(script_fixture *f, ...) __attribute__((sentinel));
 
+/* Nothing is free; b:2 waits for 2, c:3 and d:4 for 1 each; all can be reached. */
+void plain_three_wait(script_fixture *f);
+
 #define PLAIN_TEST(name)                                                       \
     CHECK_TEST_OF(name, script_fixture *f, plain_setup, script_teardown)
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/script.h"
 
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,15 +127,6 @@ static void text_keep(char **slot, char *fresh)
 {
     free(*slot);
     *slot = fresh;
-}
-
-void script_assert_like(const char *text, const char *pattern, const char *file,
-                        int line)
-{
-    if (fnmatch(pattern, text, 0) == 0)
-        return;
-    print_error("\"%s\"\n  is not like \"%s\"\n", text, pattern);
-    _fail(file, line);
 }
 
 static char *text_copy(const char *text)
@@ -358,6 +348,17 @@ const char *script_redis(script_fixture *f, const char *format, ...)
     return answer;
 }
 
+long long script_number(script_fixture *f, const char *format, ...)
+{
+    va_list args;
+    const char *answer;
+
+    va_start(args, format);
+    answer = redis_vtext(f, format, args);
+    va_end(args);
+    return strtoll(answer, NULL, 10);
+}
+
 long long script_now_ms(script_fixture *f)
 {
     char *rest;
@@ -438,6 +439,12 @@ void script_deny(script_fixture *f, const char *command)
     assert_non_null(reply);
     assert_int_equal(reply->type, REDIS_REPLY_STATUS);
     freeReplyObject(reply);
+}
+
+void script_start_over(script_fixture *f)
+{
+    script_deny(f, NULL);
+    server_flush(f->server);
 }
 
 void script_fill_memory(script_fixture *f, bool is_full)

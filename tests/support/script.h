@@ -80,6 +80,13 @@ long long script_item(const script_fixture *f, size_t index);
 
 /* Any command, as a user without restrictions. Formats are hiredis's. */
 const char *script_redis(script_fixture *f, const char *format, ...);
+/* The same, and the integer that it answers with. */
+long long script_number(script_fixture *f, const char *format, ...);
+/* The milliseconds that a key, or the layout's key of this index, has left. */
+long long script_pttl(script_fixture *f, const char *key);
+long long script_key_pttl(script_fixture *f, int key);
+/* How many commands the scripts called since CONFIG RESETSTAT. */
+long long script_commands_called(script_fixture *f);
 /* Milliseconds of the server's clock. */
 long long script_now_ms(script_fixture *f);
 
@@ -91,6 +98,8 @@ const char *script_heard(script_fixture *f);
 
 /* Scripts run without the right to this command; NULL: with all rights. */
 void script_deny(script_fixture *f, const char *command);
+/* With all rights and no data, as at the beginning. */
+void script_start_over(script_fixture *f);
 /* Whether the server says that its memory is used up. */
 void script_fill_memory(script_fixture *f, bool is_full);
 

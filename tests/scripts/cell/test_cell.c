@@ -103,9 +103,7 @@ static const char *version(script_fixture *f, int more)
     static char text[32];
 
     (void)snprintf(text, sizeof(text), "%lld",
-                   strtoll(script_redis(f, "HGET %s version", f->keys[CELL]),
-                           NULL, 10) +
-                       more);
+                   script_number(f, "HGET %s version", f->keys[CELL]) + more);
     return text;
 }
 
@@ -131,7 +129,7 @@ CELL_TEST(a_cell_begins_at_the_servers_clock)
     assert_in_range(number(version(f, 0)) / 1000, before, script_now_ms(f));
     assert_like(script_redis(f, "HMGET %s v value ttl", f->keys[CELL]),
                 "1 one 0");
-    assert_int_equal(number(script_redis(f, "PTTL %s", f->keys[CELL])), -1);
+    assert_int_equal(script_key_pttl(f, CELL), -1);
 }
 
 CELL_TEST(a_version_grows_by_one)
@@ -181,8 +179,7 @@ CELL_TEST(what_is_settled_is_forgotten)
     write_with(f, &(writing){.op = "u:3", .settled = "1 2 "});
     assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[MEMO]), "0");
     assert_like(script_redis(f, "HLEN %s", f->keys[MEMO]), "2");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[MEMO])), 600000,
-                    660000);
+    assert_in_range(script_key_pttl(f, MEMO), 600000, 660000);
 }
 
 CELL_TEST(a_value_is_bytes)
@@ -197,10 +194,9 @@ CELL_TEST(a_value_is_bytes)
 CELL_TEST(a_cell_lives_as_long_as_its_last_writer_says)
 {
     write_for(f, "u:1", "", "one", 60000, 0);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[CELL])), 50000,
-                    60000);
+    assert_in_range(script_key_pttl(f, CELL), 50000, 60000);
     write_it(f, "u:2", "", "two");
-    assert_int_equal(number(script_redis(f, "PTTL %s", f->keys[CELL])), -1);
+    assert_int_equal(script_key_pttl(f, CELL), -1);
 }
 
 CELL_TEST(a_deleted_cell_comes_back_higher)
@@ -241,8 +237,7 @@ CELL_TEST(an_older_fence_is_refused)
     assert_like(write_for(f, "u:3", "", "old", 0, 9), "3 10");
     assert_like(script_redis(f, "HGET %s value", f->keys[CELL]), "two");
     assert_like(write_for(f, "u:4", "", "three", 0, 11), "1 *");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[MARK])),
-                    6 * 86400000, 7 * 86400000);
+    assert_in_range(script_key_pttl(f, MARK), 6 * 86400000, 7 * 86400000);
 }
 
 CELL_TEST(a_fence_outlives_its_cell)

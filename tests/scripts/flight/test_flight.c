@@ -2,7 +2,6 @@
 
 /* The flight's scripts, key by key. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "flight_table.h"
@@ -75,16 +74,11 @@ static const char *leave(script_fixture *f, const char *claim)
 #define FLIGHT_TEST(name)                                                      \
     CHECK_TEST_OF(name, script_fixture *f, setup, script_teardown)
 
-static long long pttl(script_fixture *f, int key)
-{
-    return strtoll(script_redis(f, "PTTL %s", f->keys[key]), NULL, 10);
-}
-
 FLIGHT_TEST(the_first_computes)
 {
     assert_like(join(f, "u:1"), "3");
     assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:1");
-    assert_in_range(pttl(f, CLAIM), 2000, 3000);
+    assert_in_range(script_key_pttl(f, CLAIM), 2000, 3000);
 }
 
 FLIGHT_TEST(the_others_learn_who_does)
@@ -100,7 +94,7 @@ FLIGHT_TEST(who_joins_again_renews_its_lease)
     join(f, "u:1");
     script_redis(f, "PEXPIRE %s 500", f->keys[CLAIM]);
     assert_like(join(f, "u:1"), "3");
-    assert_in_range(pttl(f, CLAIM), 2000, 3000);
+    assert_in_range(script_key_pttl(f, CLAIM), 2000, 3000);
 }
 
 FLIGHT_TEST(a_lease_that_ended_is_anybodys)
@@ -119,7 +113,7 @@ FLIGHT_TEST(a_landing_is_told_and_can_be_had)
     assert_string_equal(script_heard(f),
                         "latchkey:flight-news:{n} u:1 0 0 value\n");
     assert_like(join(f, "u:2"), "1 0 \"\" value");
-    assert_in_range(pttl(f, RESULT), 50000, 60000);
+    assert_in_range(script_key_pttl(f, RESULT), 50000, 60000);
     assert_like(script_redis(f, "EXISTS %s", f->keys[CLAIM]), "0");
 }
 
@@ -150,7 +144,7 @@ FLIGHT_TEST(a_landing_that_is_sent_again_changes_nothing)
     script_listen(f, f->channel);
     assert_like(land(f, "u:1", "value"), "1");
     assert_string_equal(script_heard(f), "");
-    assert_in_range(pttl(f, RESULT), 0, 500);
+    assert_in_range(script_key_pttl(f, RESULT), 0, 500);
 }
 
 FLIGHT_TEST(who_was_taken_over_from_does_not_land)
@@ -234,9 +228,9 @@ FLIGHT_TEST(who_lacks_a_right_lands_later)
         assert_like(land(f, "u:1", "value"), "!DENIED *");
         script_deny(f, NULL);
         assert_like(script_redis(f, "EXISTS %s", f->keys[RESULT]), "0");
-        assert_in_range(pttl(f, CLAIM), 2000, 3000);
+        assert_in_range(script_key_pttl(f, CLAIM), 2000, 3000);
         assert_like(land(f, "u:1", "value"), "1");
-        assert_in_range(pttl(f, RESULT), 59000, 60000);
+        assert_in_range(script_key_pttl(f, RESULT), 59000, 60000);
         assert_like(script_redis(f, "EXISTS %s", f->keys[CLAIM]), "0");
         assert_like(join(f, "u:2"), "1 0 \"\" value");
     }

@@ -3,7 +3,6 @@
 /* latch_down, latch_arrive, latch_quit: each thing counts once. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/latch_script.h"
@@ -142,8 +141,8 @@ SCRIPT_TEST(the_first_to_arrive_arms_the_latch)
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
     assert_like(latch_count(f), "1 2");
     assert_int_equal(latch_mark(f, "size"), 3);
-    assert_true(strtoll(script_redis(f, "ZSCORE " LATCH_ARRIVED " m1"), NULL,
-                        10) >= latch_mark(f, "gen"));
+    assert_true(script_number(f, "ZSCORE " LATCH_ARRIVED " m1") >=
+                latch_mark(f, "gen"));
     assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
 }
 

@@ -26,12 +26,6 @@ static const char *const commands[] =
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), TEXT = 256 };
 
-static void start_over(script_fixture *f)
-{
-    script_deny(f, NULL);
-    server_flush(f->server);
-}
-
 /* ---- what a latch may be before ---- */
 
 static void is_unset(script_fixture *f)
@@ -203,7 +197,7 @@ static void try_without(script_fixture *f, size_t before, size_t operation,
     states[before](f);
     operations[operation](f);
     describe(f, complete);
-    start_over(f);
+    script_start_over(f);
 
     states[before](f);
     describe(f, was);
@@ -229,7 +223,7 @@ static void try_without(script_fixture *f, size_t before, size_t operation,
                  before, operation, denied, also != NULL ? also : "", is,
                  complete);
     assert_ends(f, denied);
-    start_over(f);
+    script_start_over(f);
 }
 
 SCRIPT_TEST(an_operation_without_a_right_has_run_or_it_has_not)
@@ -291,7 +285,7 @@ static void wait_without(script_fixture *f, size_t before, const char *denied)
         fail_msg("state %zu without %s: was %s, is %s", before, denied, was,
                  is);
     assert_ends(f, denied);
-    start_over(f);
+    script_start_over(f);
 }
 
 SCRIPT_TEST(a_wait_without_a_right_changes_nothing)
@@ -312,7 +306,7 @@ SCRIPT_TEST(a_wait_that_cannot_be_listed_waits)
         script_deny(f, lists[i]);
         assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
         assert_like(latch_look(f, "u:1"), "2 -1 * 0 0");
-        start_over(f);
+        script_start_over(f);
     }
 }
 

@@ -6,18 +6,11 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/latch_script.h"
 
 static const char full[] = "!*OOM command not allowed*";
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- a full server ---- */
 
@@ -153,11 +146,11 @@ static const question questions[] = {ask_set,    ask_reset, ask_down,
 /* Every script answers so, and no key is there but those that were. */
 static void all_answer(script_fixture *f, const char *pattern)
 {
-    long long keys = number(script_redis(f, "DBSIZE"));
+    long long keys = script_number(f, "DBSIZE");
 
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
         assert_like(questions[i](f), pattern);
-        assert_int_equal(number(script_redis(f, "DBSIZE")), keys);
+        assert_int_equal(script_number(f, "DBSIZE"), keys);
     }
 }
 
@@ -248,30 +241,12 @@ SCRIPT_TEST(a_list_of_another_type_does_not_stop_a_wait)
 
 /* ---- cost ---- */
 
-/* How many commands the scripts called since the statistics were reset. */
-static long long commands_called(script_fixture *f)
-{
-    const char *line = script_redis(f, "INFO commandstats");
-    long long sum = 0;
-
-    while ((line = strstr(line, "cmdstat_")) != NULL) {
-        const char *calls = strstr(line, ":calls=");
-
-        assert_non_null(calls);
-        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
-            strncmp(line, "cmdstat_config", 14) != 0)
-            sum += number(calls + strlen(":calls="));
-        line = calls;
-    }
-    return sum;
-}
-
 static long long cost_of_opening(script_fixture *f)
 {
     latch_down(f, "op:2", "1");
     script_redis(f, "CONFIG RESETSTAT");
     latch_down(f, "op:3", "1");
-    return commands_called(f);
+    return script_commands_called(f);
 }
 
 /* A look clears away now and then, which costs a few more. */
@@ -280,10 +255,10 @@ SCRIPT_TEST(counting_down_costs_few_commands)
     latch_set(f, "op:1", "3");
     script_redis(f, "CONFIG RESETSTAT");
     latch_down(f, "op:2", "1");
-    assert_int_equal(commands_called(f), 7);
+    assert_int_equal(script_commands_called(f), 7);
     script_redis(f, "CONFIG RESETSTAT");
     latch_look(f, "u:1");
-    assert_in_range(commands_called(f), 6, 13);
+    assert_in_range(script_commands_called(f), 6, 13);
 }
 
 SCRIPT_TEST(opening_costs_the_same_with_many_waiters)

@@ -4,7 +4,6 @@
    stays, and that nothing is removed of one in use. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -16,11 +15,6 @@ static const char cannot[] = "!DENIED *";
 static const char wrong_type[] = "!*WRONGTYPE*";
 
 enum { HOUR_MS = 3600000 };
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* All keys with what is in them, and how long those live that end soon. */
 static void dump(script_fixture *f, char text[8192])
@@ -64,8 +58,7 @@ PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten)
     assert_like(script_redis(f, "DBSIZE"), "2");
     assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2- *");
     assert_true(plain_gone(f) > 0);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_RECORD])), 1,
-                    HOUR_MS);
+    assert_in_range(script_key_pttl(f, KEY_RECORD), 1, HOUR_MS);
     assert_like(plain_set(f, "op:1", "5"), "1 0 0 0"); /* it was made before */
     assert_free(f, "nil");
     assert_stays(f, "1");

@@ -3,20 +3,10 @@
 /* close: release, leave, force; and handing over to the next. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/lua_lock.h"
-
-/* a:1 holds; b:1 and c:1 wait, and can be reached. */
-static void two_wait(script_fixture *f)
-{
-    lua_lock_hear(f, "b", "c", NULL);
-    lua_lock_acquire(f, "a:1");
-    lua_lock_acquire(f, "b:1");
-    lua_lock_acquire(f, "c:1");
-}
 
 /* ---- nobody waits ---- */
 
@@ -41,7 +31,7 @@ SCRIPT_TEST(sent_again_it_says_that_nobody_holds)
 
 SCRIPT_TEST(under_another_fence_nothing_changes)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     assert_like(lua_lock_release(f, "a:1", 12345), "2 3");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
     assert_string_equal(script_heard(f), "");
@@ -49,7 +39,7 @@ SCRIPT_TEST(under_another_fence_nothing_changes)
 
 SCRIPT_TEST(what_another_holds_stays)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     assert_like(lua_lock_release(f, "x:1", 0), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
@@ -65,7 +55,7 @@ SCRIPT_TEST(the_record_of_a_claim_that_is_not_in_the_hash_counts_for_nothing)
 
 SCRIPT_TEST(nor_does_it_where_somebody_waits)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 1");
     assert_like(lua_lock_release(f, "a:1", 0), "2 2");
@@ -76,7 +66,7 @@ SCRIPT_TEST(nor_does_it_where_somebody_waits)
 
 SCRIPT_TEST(alone_it_ends_the_hold_and_hands_nothing_over)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     assert_like(lua_lock_release_alone(f, "a:1"), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -90,10 +80,10 @@ SCRIPT_TEST(the_next_is_the_owner_for_the_claim_lease)
 {
     long long left;
 
-    two_wait(f);
+    lua_lock_two_wait(f);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    left = strtoll(script_redis(f, "PTTL n"), NULL, 10);
+    left = script_pttl(f, "n");
     assert_in_range(left, 1, 3000);
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
@@ -120,7 +110,7 @@ SCRIPT_TEST(fences_grow_over_a_hand_over)
 {
     int64_t fence;
 
-    two_wait(f);
+    lua_lock_two_wait(f);
     fence = lua_lock_fence(f);
     lua_lock_release(f, "a:1", 0);
     assert_true(lua_lock_fence(f) > fence + 63);
@@ -142,7 +132,7 @@ SCRIPT_TEST(one_whose_inbox_nobody_hears_is_parked)
 /* Marks live for three seconds; b says nothing for ten, c does. */
 SCRIPT_TEST(one_that_was_not_heard_of_is_parked)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_shift(f, 10000);
     lua_lock_touch(f, "c:1", NULL);
@@ -155,7 +145,7 @@ SCRIPT_TEST(one_that_was_not_heard_of_is_parked)
 /* Nobody could be heard: the clock was set. It spares them once. */
 SCRIPT_TEST(after_a_jump_of_the_clock_who_waits_is_spared_once)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_touch(f, "c:1", NULL);
     lua_lock_shift(f, 100000);
@@ -169,7 +159,7 @@ SCRIPT_TEST(after_a_jump_of_the_clock_who_waits_is_spared_once)
 /* The mark of the first to speak does not hide that all were late. */
 SCRIPT_TEST(nor_does_a_touch_after_a_jump_make_the_others_dead)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_touch(f, "c:1", NULL);
     lua_lock_shift(f, 100000);
@@ -196,7 +186,7 @@ SCRIPT_TEST(more_than_one_call_looks_at_is_said)
 
 SCRIPT_TEST(a_waiter_leaves_and_the_others_go_on)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
     assert_like(lua_lock_leave(f, "b:1", false), "1 0 0 0");
@@ -206,7 +196,7 @@ SCRIPT_TEST(a_waiter_leaves_and_the_others_go_on)
 
 SCRIPT_TEST(one_that_was_granted_meanwhile_hands_on)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_release(f, "a:1", 0);
     assert_like(lua_lock_leave(f, "b:1", false), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
@@ -214,13 +204,12 @@ SCRIPT_TEST(one_that_was_granted_meanwhile_hands_on)
 
 SCRIPT_TEST(a_void_claim_stays_known_for_eleven_minutes)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     assert_like(lua_lock_leave(f, "b:1", true), "1 1 0 0");
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
     lua_lock_release(f, "c:1", 0);
-    assert_in_range(strtoll(script_redis(f, "PTTL " LUA_LOCK_QUEUE), NULL, 10),
-                    600000, 660000);
+    assert_in_range(script_pttl(f, LUA_LOCK_QUEUE), 600000, 660000);
     assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID*");
 }
 
@@ -229,7 +218,7 @@ SCRIPT_TEST(a_force_ends_the_hold_tells_its_owner_and_hands_on)
     char expected[200];
 
     lua_lock_hear(f, "a", NULL);
-    two_wait(f);
+    lua_lock_two_wait(f);
     snprintf(expected, sizeof(expected),
              "revoked 0 lock a:1 " LUA_LOCK_NONCE " %lld n",
              (long long)lua_lock_fence(f));
@@ -249,7 +238,7 @@ SCRIPT_TEST(a_force_of_another_claim_changes_nothing)
 
 SCRIPT_TEST(while_redisson_listens_the_sides_take_turns)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -265,7 +254,7 @@ SCRIPT_TEST(while_redisson_listens_the_sides_take_turns)
 
 SCRIPT_TEST(a_turn_that_began_in_the_future_is_over)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_listen(f, LUA_LOCK_CHANNEL);
     lua_lock_shift(f, 3600000);
     lua_lock_touch(f, "b:1", NULL);
@@ -278,7 +267,7 @@ SCRIPT_TEST(a_turn_that_began_in_the_future_is_over)
 /* One that spins leaves no trace while ours hand the name on. */
 SCRIPT_TEST(after_a_second_of_hand_overs_the_name_is_left_free_once)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
     lua_lock_shift(f, 1500);
@@ -292,7 +281,7 @@ SCRIPT_TEST(after_a_second_of_hand_overs_the_name_is_left_free_once)
 
 SCRIPT_TEST(a_full_server_lets_a_hand_over_through)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_fill_memory(f, true);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(lua_lock_leave(f, "c:1", true), "1 1 0 0");
@@ -324,7 +313,7 @@ SCRIPT_TEST(what_may_not_be_finished_leaves_a_free_name_and_a_queue)
 
 SCRIPT_TEST(if_it_is_not_told_who_listens_nobody_is_granted)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_deny(f, "pubsub");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -334,7 +323,7 @@ SCRIPT_TEST(if_it_is_not_told_who_listens_nobody_is_granted)
 
 SCRIPT_TEST(a_grant_that_may_not_be_told_stands)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_deny(f, "publish");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     script_deny(f, NULL);
@@ -347,7 +336,7 @@ SCRIPT_TEST(the_new_owner_is_written_before_the_old_one_goes)
 {
     const char *seen;
 
-    two_wait(f);
+    lua_lock_two_wait(f);
     snprintf(
         f->stamp, sizeof(f->stamp),
         "local R = redis local redis = setmetatable({pcall = "

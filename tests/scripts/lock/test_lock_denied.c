@@ -263,12 +263,6 @@ typedef struct trial {
     const char *denied[2]; /* the second may be NULL */
 } trial;
 
-static void start_over(script_fixture *f)
-{
-    script_deny(f, NULL);
-    server_flush(f->server);
-}
-
 static bool is_denied(const trial *t, const char *command)
 {
     return strcmp(t->denied[0], command) == 0 ||
@@ -346,7 +340,7 @@ static void try_it(trial *t, check_fn check)
     t->act->run(f, fence != 0 ? fence : 1);
     assert_sound(t);
     check(t);
-    start_over(f);
+    script_start_over(f);
 }
 
 /* Without each right; without any two to write. */

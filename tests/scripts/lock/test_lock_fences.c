@@ -7,7 +7,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/lua_lock.h"
@@ -20,7 +19,7 @@
 
 static long long token(script_fixture *f)
 {
-    return strtoll(script_redis(f, "GET " LUA_LOCK_TOKEN), NULL, 10);
+    return script_number(f, "GET " LUA_LOCK_TOKEN);
 }
 
 /* The highest fence of the last grant. */
@@ -150,7 +149,7 @@ SCRIPT_TEST(ranges_do_not_overlap_with_redissons_fences)
     reserve(f, "a:1");
     assert_int_equal(token(f), top(f));
     lua_lock_release(f, "a:1", 0);
-    theirs = strtoll(script_redis(f, "INCR " LUA_LOCK_TOKEN), NULL, 10);
+    theirs = script_number(f, "INCR " LUA_LOCK_TOKEN);
     lua_lock_acquire(f, "b:1");
     assert_true(script_item(f, 1) > theirs);
 }
@@ -172,7 +171,7 @@ SCRIPT_TEST(a_token_that_exists_is_set_to_the_top)
     assert_int_equal(token(f), top(f));
     reserve(f, "a:1");
     assert_int_equal(token(f), top(f));
-    assert_true(strtoll(script_redis(f, "PTTL " LUA_LOCK_TOKEN), NULL, 10) > 0);
+    assert_true(script_pttl(f, LUA_LOCK_TOKEN) > 0);
 }
 
 SCRIPT_TEST(a_token_is_made_for_redisson)

@@ -3,15 +3,9 @@
 /* keep and renew: lengthening leases. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/lua_lock.h"
-
-static long long pttl(script_fixture *f, const char *key)
-{
-    return strtoll(script_redis(f, "PTTL %s", key), NULL, 10);
-}
 
 /* ---- keep ---- */
 
@@ -19,10 +13,10 @@ SCRIPT_TEST(it_lengthens_and_never_shortens)
 {
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "1 60000 0 63");
-    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_in_range(script_pttl(f, "n"), 50000, 60000);
     assert_like(lua_lock_keep(f, "a:1", 0, 1000, 0), "1 * 0 63");
-    assert_in_range(pttl(f, "n"), 50000, 60000);
-    assert_in_range(pttl(f, LUA_LOCK_RECORD), 3640000, 3660000);
+    assert_in_range(script_pttl(f, "n"), 50000, 60000);
+    assert_in_range(script_pttl(f, LUA_LOCK_RECORD), 3640000, 3660000);
 }
 
 SCRIPT_TEST(it_says_whether_anybody_waits)
@@ -95,7 +89,7 @@ SCRIPT_TEST(a_revoked_hold_is_lost)
                  "'SET', KEYS[1], (string.gsub(r, '^(%S+ %S+ %S+ %S+) %-', "
                  "'%1 v')), 'KEEPTTL')");
     assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "2 4");
-    assert_in_range(pttl(f, "n"), 1, 30000);
+    assert_in_range(script_pttl(f, "n"), 1, 30000);
 }
 
 SCRIPT_TEST(fences_are_reserved_as_far_as_the_clock_goes)
@@ -135,7 +129,7 @@ SCRIPT_TEST(a_hold_without_an_end_gets_one)
     lua_lock_acquire(f, "a:1");
     script_redis(f, "PERSIST n");
     lua_lock_keep(f, "a:1", 0, 30000, 0);
-    assert_in_range(pttl(f, "n"), 1, 30000);
+    assert_in_range(script_pttl(f, "n"), 1, 30000);
 }
 
 SCRIPT_TEST(a_full_server_does_not_refuse_it)
@@ -157,14 +151,14 @@ SCRIPT_TEST(one_name_does_not_keep_another_from_being_renewed)
     script_set_name(f, "n");
     script_redis(f, "SET n 1");
     assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "1 (1 2)");
-    assert_in_range(pttl(f, LUA_LOCK_OTHER), 50000, 60000);
+    assert_in_range(script_pttl(f, LUA_LOCK_OTHER), 50000, 60000);
 }
 
 SCRIPT_TEST(a_renewal_never_shortens_and_makes_nothing)
 {
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_renew(f, "a:1", "b:1", 1000), "1 (2 0)");
-    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_OTHER), "0");
 }
 
@@ -173,7 +167,7 @@ SCRIPT_TEST(a_renewal_gives_an_end_to_what_has_none)
     lua_lock_acquire(f, "a:1");
     script_redis(f, "PERSIST n");
     lua_lock_renew(f, "a:1", "b:1", 30000);
-    assert_in_range(pttl(f, "n"), 1, 30000);
+    assert_in_range(script_pttl(f, "n"), 1, 30000);
 }
 
 /* Before 7.0 PEXPIRE has no GT. */
@@ -186,9 +180,9 @@ SCRIPT_TEST(a_server_without_gt_renews_the_same)
              " = R}) ");
     lua_lock_acquire(f, "a:1");
     assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "1 (2 0)");
-    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_in_range(script_pttl(f, "n"), 50000, 60000);
     lua_lock_renew(f, "a:1", "b:1", 1000);
-    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_in_range(script_pttl(f, "n"), 50000, 60000);
 }
 
 int main(void)

@@ -8,11 +8,6 @@
 #include "support/check.h"
 #include "support/lua_lock.h"
 
-static long long number_of(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 /* ---- what Redisson reads ---- */
 
 SCRIPT_TEST(a_held_lock_is_redissons_hash_and_nothing_else)
@@ -20,7 +15,7 @@ SCRIPT_TEST(a_held_lock_is_redissons_hash_and_nothing_else)
     lua_lock_acquire(f, "0123-uuid:7");
     assert_like(script_redis(f, "TYPE n"), "hash");
     assert_like(script_redis(f, "HGETALL n"), "0123-uuid:7 1");
-    assert_in_range(number_of(script_redis(f, "PTTL n")), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
     assert_like(script_redis(f, "DBSIZE"), "2");
     assert_like(script_redis(f, "EXISTS " LUA_LOCK_TOKEN), "0");
 }
@@ -41,7 +36,7 @@ SCRIPT_TEST(redissons_count_follows_where_it_is)
     lk__record_text record;
 
     assert_true(lua_lock_record(f, &record));
-    assert_int_equal(number_of(script_redis(f, "GET " LUA_LOCK_TOKEN)),
+    assert_int_equal(script_number(f, "GET " LUA_LOCK_TOKEN),
                      record.fence + record.spare);
 }
 
@@ -65,7 +60,7 @@ SCRIPT_TEST(a_free_name_has_one_key_of_less_than_250_bytes)
     assert_like(script_redis(f, "KEYS *"), key);
     print_message("MEMORY USAGE of a free name: %s\n",
                   script_redis(f, "MEMORY USAGE %s", key));
-    assert_in_range(number_of(script_redis(f, "MEMORY USAGE %s", key)), 1, 249);
+    assert_in_range(script_number(f, "MEMORY USAGE %s", key), 1, 249);
 }
 
 SCRIPT_TEST(after_everybody_left_one_key_is_left_for_an_hour)
@@ -77,8 +72,7 @@ SCRIPT_TEST(after_everybody_left_one_key_is_left_for_an_hour)
     lua_lock_release(f, "a:1", 0);
     lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "KEYS *"), LUA_LOCK_RECORD);
-    assert_in_range(number_of(script_redis(f, "PTTL " LUA_LOCK_RECORD)),
-                    3600000, 3630000);
+    assert_in_range(script_pttl(f, LUA_LOCK_RECORD), 3600000, 3630000);
 }
 
 SCRIPT_TEST(every_key_has_an_end)
@@ -88,10 +82,10 @@ SCRIPT_TEST(every_key_has_an_end)
     lua_lock_touch(f, "b:1", NULL);
     lua_lock_acquire_with(f, "c:1", 'l', 's', 1000);
     assert_like(script_redis(f, "DBSIZE"), "4");
-    assert_true(number_of(script_redis(f, "PTTL n")) > 0);
-    assert_true(number_of(script_redis(f, "PTTL " LUA_LOCK_RECORD)) > 0);
-    assert_true(number_of(script_redis(f, "PTTL " LUA_LOCK_QUEUE)) > 0);
-    assert_true(number_of(script_redis(f, "PTTL " LUA_LOCK_SPIN)) > 0);
+    assert_true(script_pttl(f, "n") > 0);
+    assert_true(script_pttl(f, LUA_LOCK_RECORD) > 0);
+    assert_true(script_pttl(f, LUA_LOCK_QUEUE) > 0);
+    assert_true(script_pttl(f, LUA_LOCK_SPIN) > 0);
 }
 
 /* ---- names ---- */

@@ -3,22 +3,12 @@
 /* Leaving for good, who is told of a hand-over, and who is listed. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/lua_lock.h"
 
 enum { LOOKS = 64 };
-
-/* a:1 holds; b:1 and c:1 wait, and can be reached. */
-static void two_wait(script_fixture *f)
-{
-    lua_lock_hear(f, "b", "c", NULL);
-    lua_lock_acquire(f, "a:1");
-    lua_lock_acquire(f, "b:1");
-    lua_lock_acquire(f, "c:1");
-}
 
 static void many_wait(script_fixture *f, const char *client, int count)
 {
@@ -51,7 +41,7 @@ SCRIPT_TEST(a_holder_that_leaves_for_good_frees_the_lock)
 /* Behind a holder a claim queues with few commands, if it may. */
 SCRIPT_TEST(a_void_claim_does_not_queue_behind_a_holder)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_leave(f, "d:1", true);
     assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
     assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 2251799813685247"),
@@ -61,7 +51,7 @@ SCRIPT_TEST(a_void_claim_does_not_queue_behind_a_holder)
 /* A queue that never ends loses them by the sweep; it takes few at a time. */
 SCRIPT_TEST(what_was_void_for_eleven_minutes_is_swept)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_leave(f, "d:1", true);
     lua_lock_shift_to_sweep(f, 650000);
     lua_lock_touch(f, "b:1", NULL);
@@ -77,7 +67,7 @@ SCRIPT_TEST(what_was_void_for_eleven_minutes_is_swept)
 
 SCRIPT_TEST(a_parked_waiter_that_leaves_is_gone)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_deafen(f, "latchkey:in::b");
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:1");
@@ -88,7 +78,7 @@ SCRIPT_TEST(a_parked_waiter_that_leaves_is_gone)
 /* The one who leaves was told that the lock is open, and nobody else was. */
 SCRIPT_TEST(who_leaves_a_free_lock_hands_it_to_the_next)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_expire(f);
     assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
@@ -126,7 +116,7 @@ SCRIPT_TEST(force_on_a_foreign_hold_tells_none_of_ours)
 
 SCRIPT_TEST(waiters_are_served_in_the_order_of_their_tickets)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_redis(f, "CONFIG RESETSTAT");
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "INFO commandstats"),
@@ -145,7 +135,7 @@ SCRIPT_TEST(a_grant_lasts_no_longer_than_what_was_asked_for)
     lua_lock_acquire_with(f, "b:1", 'l', 'q', 700);
     lua_lock_release(f, "a:1", 0);
     assert_like(script_heard(f), "latchkey:in::b grant * 63 700 n\n");
-    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 700);
+    assert_in_range(script_pttl(f, "n"), 1, 700);
     /* By the other road as well. */
     script_redis(f, "SET " LUA_LOCK_TOKEN " 5");
     lua_lock_acquire_with(f, "b:2", 'l', 'q', 600);
@@ -198,7 +188,7 @@ SCRIPT_TEST(whoever_is_told_of_more_goes_on)
 
 SCRIPT_TEST(handing_on_does_nothing_to_a_held_lock)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     assert_like(lua_lock_touch(f, NULL, NULL), "2 * 0 0 0 () ()");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
@@ -213,12 +203,12 @@ SCRIPT_TEST(a_look_does_not_lengthen_a_revoked_lock)
     script_redis(f, "PEXPIRE n 3000");
     lua_lock_revoke(f, "a:1");
     lua_lock_touch(f, "a:1", NULL);
-    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 3000);
+    assert_in_range(script_pttl(f, "n"), 1, 3000);
 }
 
 SCRIPT_TEST(a_claim_whose_grant_lapsed_is_not_known)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     lua_lock_release(f, "a:1", 0);
     script_expire(f);
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");

@@ -4,7 +4,6 @@
    election ask. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -41,7 +40,7 @@ SCRIPT_TEST(one_importer_has_the_lock)
 
     assert_true(fence > top);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
     assert_like(lua_lock_import(f, "a:1", old, "c:1"), "2 2");
     assert_like(lua_lock_keep(f, "a:1", old, 90000, 0), "2 2");
     assert_like(lua_lock_release(f, "a:1", old), "2 2");
@@ -104,7 +103,7 @@ SCRIPT_TEST(redissons_count_goes_along)
 
     script_redis(f, "SET " LUA_LOCK_TOKEN " %lld", (long long)fence);
     fence = imported(f, "a:1", fence, "b:1");
-    assert_int_equal(strtoll(script_redis(f, "GET " LUA_LOCK_TOKEN), NULL, 10),
+    assert_int_equal(script_number(f, "GET " LUA_LOCK_TOKEN),
                      fence + script_item(f, 3));
 }
 
@@ -121,7 +120,7 @@ SCRIPT_TEST(an_import_that_is_denied_leaves_the_old_owner)
         assert_like(lua_lock_import(f, "a:1", fence, "b:1"), "!*");
         script_deny(f, NULL);
         assert_like(script_redis(f, "HGETALL n"), "a:1 1");
-        assert_true(strtoll(script_redis(f, "PTTL n"), NULL, 10) > 0);
+        assert_true(script_pttl(f, "n") > 0);
         assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     }
 }
@@ -149,9 +148,9 @@ SCRIPT_TEST(a_revoked_lock_stays_held_and_its_holder_is_told)
     assert_like(lua_lock_revoke(f, "a:1"), "1 ????? 1");
     assert_string_equal(script_heard(f), said);
     assert_like(script_redis(f, "HKEYS n"), "a:1");
-    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
     assert_like(lua_lock_keep(f, "a:1", lua_lock_fence(f), 90000, 0), "2 4");
-    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
 }
 
 SCRIPT_TEST(who_waits_gets_a_revoked_lock_afterwards)
@@ -218,8 +217,7 @@ SCRIPT_TEST(a_lock_at_rest_is_forgotten_but_for_its_fence)
     lua_lock_release(f, "a:1", 0);
     assert_like(lua_lock_forget(f), "2");
     assert_like(script_redis(f, "KEYS *"), LUA_LOCK_RECORD);
-    assert_in_range(strtoll(script_redis(f, "PTTL " LUA_LOCK_RECORD), NULL, 10),
-                    HOUR_MS - 60000, HOUR_MS);
+    assert_in_range(script_pttl(f, LUA_LOCK_RECORD), HOUR_MS - 60000, HOUR_MS);
     assert_like(lua_lock_forget(f), "1");
     assert_true(taken(f, "a:2") > fence);
 }

@@ -7,26 +7,10 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/lua_lock.h"
 #include "support/wait.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-/* a:1 holds; b:1 and c:1 wait, and can be reached. */
-static void two_wait(script_fixture *f)
-{
-    lua_lock_hear(f, "b", "c", NULL);
-    lua_lock_acquire(f, "a:1");
-    lua_lock_acquire(f, "b:1");
-    lua_lock_acquire(f, "c:1");
-}
 
 /* Nobody listens for them. */
 static void dead_wait(script_fixture *f, int count)
@@ -59,7 +43,7 @@ SCRIPT_TEST(a_full_server_lets_a_release_be_open)
 {
     lk__record_text record;
 
-    two_wait(f);
+    lua_lock_two_wait(f);
     f->interop = "1";
     script_fill_memory(f, true);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -70,14 +54,13 @@ SCRIPT_TEST(a_full_server_lets_a_release_be_open)
 
 SCRIPT_TEST(a_full_server_lets_redissons_count_follow)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_redis(f, "SET " LUA_LOCK_TOKEN " 5");
     script_fill_memory(f, true);
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_true(number(script_redis(f, "GET " LUA_LOCK_TOKEN)) >
-                lua_lock_fence(f));
+    assert_true(script_number(f, "GET " LUA_LOCK_TOKEN) > lua_lock_fence(f));
 }
 
 SCRIPT_TEST(a_full_server_lets_dead_waiters_be_parked)
@@ -122,7 +105,7 @@ SCRIPT_TEST(where_none_may_be_parked_there_is_no_more_to_do)
 
 SCRIPT_TEST(a_full_server_lets_a_claim_end)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_fill_memory(f, true);
     assert_like(lua_lock_leave(f, "a:1", true), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
@@ -234,7 +217,7 @@ SCRIPT_TEST(a_token_that_is_no_counter_leaves_the_name_free)
     assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
     script_redis(f, "DEL " LUA_LOCK_TOKEN);
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_redis(f, "SET " LUA_LOCK_TOKEN " word");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -263,7 +246,7 @@ SCRIPT_TEST(what_is_no_member_does_not_keep_a_hold_from_its_end)
 /* Without word of the living, each takes it at its own turn, in order. */
 SCRIPT_TEST(waiters_that_may_not_ask_still_get_the_lock)
 {
-    two_wait(f);
+    lua_lock_two_wait(f);
     script_deny(f, "pubsub");
     lua_lock_release(f, "a:1", 0);
     assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 0 0 1 (*) ()");
@@ -314,24 +297,6 @@ SCRIPT_TEST(a_keep_that_may_not_ask_says_that_somebody_waits)
 
 /* ---- cost ---- */
 
-/* How many commands the scripts called since the statistics were reset. */
-static long long commands_called(script_fixture *f)
-{
-    const char *line = script_redis(f, "INFO commandstats");
-    long long sum = 0;
-
-    while ((line = strstr(line, "cmdstat_")) != NULL) {
-        const char *calls = strstr(line, ":calls=");
-
-        assert_non_null(calls);
-        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
-            strncmp(line, "cmdstat_config", 14) != 0)
-            sum += number(calls + strlen(":calls="));
-        line = calls;
-    }
-    return sum;
-}
-
 SCRIPT_TEST(a_lock_that_nobody_else_wants_costs_few_commands)
 {
     int64_t fence;
@@ -340,11 +305,11 @@ SCRIPT_TEST(a_lock_that_nobody_else_wants_costs_few_commands)
     lua_lock_release(f, "a:1", 0);
     script_redis(f, "CONFIG RESETSTAT");
     lua_lock_acquire(f, "a:2");
-    assert_in_range(commands_called(f), 1, 6);
+    assert_in_range(script_commands_called(f), 1, 6);
     fence = lua_lock_fence(f);
     script_redis(f, "CONFIG RESETSTAT");
     lua_lock_release(f, "a:2", fence);
-    assert_in_range(commands_called(f), 1, 4);
+    assert_in_range(script_commands_called(f), 1, 4);
 }
 
 /* What a release costs that hands the name from this claim to that one. */
@@ -356,7 +321,7 @@ hand_over_cost(script_fixture *f, const char *from, const char *to)
     lua_lock_touch(f, to, NULL); /* heard of lately, however slow we are */
     script_redis(f, "CONFIG RESETSTAT");
     lua_lock_release(f, from, fence);
-    return commands_called(f);
+    return script_commands_called(f);
 }
 
 /* A release costs the same however many wait. A run of hand-overs that is longer
@@ -371,7 +336,7 @@ SCRIPT_TEST(a_hand_over_costs_the_same_with_many_waiters)
 
     do {
         script_redis(f, "FLUSHALL");
-        two_wait(f);
+        lua_lock_two_wait(f);
         for (int i = 0; i < MANY; i++) {
             snprintf(claim, sizeof(claim), "w:%d", i);
             lua_lock_acquire(f, claim);

@@ -6,62 +6,8 @@
  * waits.
  */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "support/check.h"
-#include "support/lua_lock.h"
-
-enum { HOUR_MS = 3600000 };
-
-static const char held[] = "2 30000 0 0 0 (0) (1 * 30000 *)";
-
-/* a:1 holds, b:1 and c:1 wait and can be reached; it is 0. */
-static void two_wait(script_fixture *f)
-{
-    lua_lock_at(f, 0);
-    lua_lock_hear(f, "b", "c", NULL);
-    lua_lock_acquire(f, "a:1");
-    lua_lock_acquire(f, "b:1");
-    lua_lock_acquire(f, "c:1");
-}
-
-static void assert_turn(script_fixture *f, char side, long long length)
-{
-    lk__turn_text turn;
-
-    lua_lock_turn(f, &turn);
-    assert_int_equal(turn.side.bytes[0], side);
-    assert_int_equal(turn.length, length);
-}
-
-static void assert_left_open(script_fixture *f)
-{
-    assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_turn(f, 't', -1);
-}
-
-/* Redisson is there, unseen; a:1 has left the name open at 0. */
-static void left_open(script_fixture *f)
-{
-    two_wait(f);
-    f->interop = "1";
-    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
-    assert_left_open(f);
-    script_heard(f);
-}
-
-/* One of theirs takes the open name at this time, and gives it back later. */
-static void theirs_had_it(script_fixture *f, long long from, long long till)
-{
-    script_redis(f, "HSET n java:7 1");
-    script_redis(f, "PEXPIRE n 30000");
-    lua_lock_at(f, from);
-    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
-    script_redis(f, "DEL n");
-    lua_lock_at(f, till);
-}
+#include "support/lua_turns.h"
 
 /* ---- waiters that are not seen ---- */
 
@@ -76,14 +22,14 @@ static void one_was_met(script_fixture *f)
     lua_lock_acquire(f, "c:1");
     lua_lock_touch(f, "b:1", NULL);
     script_redis(f, "DEL n");
-    assert_like(lua_lock_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), TURNS_HELD);
 }
 
 SCRIPT_TEST(who_had_it_unasked_gets_a_turn_unseen)
 {
     one_was_met(f);
     lua_lock_release(f, "b:1", 0);
-    assert_left_open(f);
+    turns_assert_left_open(f);
 }
 
 SCRIPT_TEST(long_ago_they_were_met_no_more)
@@ -109,13 +55,13 @@ SCRIPT_TEST(in_vain_twice_they_are_taken_to_be_gone)
     one_was_met(f);
     lua_lock_release(f, "b:1", 0);
     lua_lock_at(f, 200);
-    assert_like(lua_lock_touch(f, "c:1", NULL), held);
+    assert_like(lua_lock_touch(f, "c:1", NULL), TURNS_HELD);
     lua_lock_acquire(f, "b:2");
     lua_lock_at(f, 800);
     lua_lock_release(f, "c:1", 0);
-    assert_left_open(f);
+    turns_assert_left_open(f);
     lua_lock_at(f, 1000);
-    assert_like(lua_lock_touch(f, "b:2", NULL), held);
+    assert_like(lua_lock_touch(f, "b:2", NULL), TURNS_HELD);
     lua_lock_acquire(f, "c:2");
     lua_lock_at(f, 1700);
     lua_lock_release(f, "b:2", 0);
@@ -127,8 +73,8 @@ SCRIPT_TEST(who_was_seen_to_wait_is_not_met)
 {
     lk__turn_text turn;
 
-    left_open(f);
-    theirs_had_it(f, 10, 10);
+    turns_left_open(f);
+    turns_theirs_had_it(f, 10, 10);
     lua_lock_turn(f, &turn);
     assert_int_equal(turn.met, 0);
 }
@@ -138,10 +84,10 @@ SCRIPT_TEST(who_was_seen_to_wait_is_not_met)
 /* a:1 took the name free, b:1 was given it at 0; c:1 waits. */
 static void one_was_given_it(script_fixture *f)
 {
-    two_wait(f);
+    turns_two_wait(f);
     lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:1");
-    assert_turn(f, 'o', 0);
+    turns_assert(f, 'o', 0);
 }
 
 static void left_to_the_unseen(script_fixture *f)
@@ -151,7 +97,7 @@ static void left_to_the_unseen(script_fixture *f)
     lua_lock_touch(f, "c:1", NULL);
     lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_turn(f, 'p', -1);
+    turns_assert(f, 'p', -1);
 }
 
 SCRIPT_TEST(after_less_than_a_second_it_is_handed_over)
@@ -176,7 +122,7 @@ SCRIPT_TEST(who_took_it_free_begins_the_time)
     lua_lock_turn(f, &first);
     script_redis(f, "DEL n");
     lua_lock_at(f, 900);
-    assert_like(lua_lock_touch(f, "c:1", NULL), held);
+    assert_like(lua_lock_touch(f, "c:1", NULL), TURNS_HELD);
     lua_lock_acquire(f, "b:2");
     lua_lock_at(f, 1800);
     lua_lock_release(f, "c:1", 0);
@@ -187,7 +133,7 @@ SCRIPT_TEST(who_took_it_free_begins_the_time)
 
 SCRIPT_TEST(in_our_turn_no_moment_is_left_to_the_unseen)
 {
-    left_open(f);
+    turns_left_open(f);
     f->interop = "0";
     script_redis(f, "EVAL %s 1 " LUA_LOCK_RECORD,
                  "local r = redis.call('GET', KEYS[1]) return redis.call("
@@ -207,8 +153,8 @@ SCRIPT_TEST(the_first_of_ours_waits_for_a_moment)
     assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
     assert_like(lua_lock_acquire(f, "b:2"), "2 0 * 0");
     lua_lock_at(f, 1012);
-    assert_like(lua_lock_touch(f, "c:1", NULL), held);
-    assert_turn(f, 'o', 0);
+    assert_like(lua_lock_touch(f, "c:1", NULL), TURNS_HELD);
+    turns_assert(f, 'o', 0);
 }
 
 SCRIPT_TEST(a_listener_that_comes_then_has_a_whole_turn)
@@ -218,7 +164,7 @@ SCRIPT_TEST(a_listener_that_comes_then_has_a_whole_turn)
     lua_lock_at(f, 1149);
     assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
     lua_lock_at(f, 1150);
-    assert_like(lua_lock_touch(f, "c:1", NULL), held);
+    assert_like(lua_lock_touch(f, "c:1", NULL), TURNS_HELD);
 }
 
 SCRIPT_TEST(who_comes_then_is_met)
@@ -242,7 +188,7 @@ SCRIPT_TEST(without_a_waiter_no_turn_begins)
     f->interop = "1";
     lua_lock_acquire(f, "a:1");
     lua_lock_release(f, "a:1", 0);
-    assert_turn(f, '-', 0);
+    turns_assert(f, '-', 0);
 }
 
 /* Else the next thread of the same client would always come before them. */
@@ -266,15 +212,15 @@ SCRIPT_TEST(without_a_waiter_those_who_are_seen_have_a_turn)
 
 SCRIPT_TEST(without_a_waiter_no_turn_of_ours_is_cut_short)
 {
-    left_open(f);
+    turns_left_open(f);
     lua_lock_at(f, 200);
-    assert_like(lua_lock_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), TURNS_HELD);
     lua_lock_leave(f, "c:1", false);
     script_listen(f, LUA_LOCK_CHANNEL);
     lua_lock_release(f, "b:1", 0);
-    assert_turn(f, 'o', 500);
+    turns_assert(f, 'o', 500);
     assert_like(lua_lock_acquire(f, "d:1"), "1 *");
-    assert_turn(f, 'o', 500);
+    turns_assert(f, 'o', 500);
 }
 
 int main(void)

@@ -2,20 +2,8 @@
 
 /* plain_acquire: taking permits and queueing for them, key by key. */
 
-#include <stdlib.h>
-
 #include "support/check.h"
 #include "support/plain_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-static long long pttl(script_fixture *f, int key)
-{
-    return number(script_redis(f, "PTTL %s", f->keys[key]));
-}
 
 /* ---- enough are free ---- */
 
@@ -40,7 +28,7 @@ PLAIN_TEST(taking_keeps_the_counters_time)
 {
     plain_set_for(f, "a:1", "5", "60000");
     plain_acquire(f, "b:2", "2");
-    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+    assert_in_range(script_key_pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
 /* Nothing but the counter is left for ever. */
@@ -49,9 +37,10 @@ PLAIN_TEST(what_stands_beside_the_counter_ends)
     plain_set(f, "a:1", "1");
     plain_acquire(f, "b:2", "1");
     plain_acquire(f, "c:3", "1");
-    assert_in_range(pttl(f, KEY_RECORD), PLAIN_LIFE - 10000, PLAIN_LIFE);
-    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
-    assert_in_range(pttl(f, KEY_QUEUE), 650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_RECORD), PLAIN_LIFE - 10000,
+                    PLAIN_LIFE);
+    assert_in_range(script_key_pttl(f, KEY_MEMO), 650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_QUEUE), 650000, 660000);
     assert_like(script_redis(f, "DBSIZE"), "4");
 }
 
@@ -61,19 +50,18 @@ PLAIN_TEST(the_record_lives_as_long_as_the_memo)
 {
     plain_life(f, 60000);
     plain_set(f, "a:1", "1");
-    assert_in_range(pttl(f, KEY_RECORD), 650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_RECORD), 650000, 660000);
     script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_RECORD]);
     plain_acquire(f, "b:2", "1");
-    assert_in_range(pttl(f, KEY_RECORD), 650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_RECORD), 650000, 660000);
 }
 
 /* As docs/plain_semaphore.md says. */
 PLAIN_TEST(a_free_name_takes_little_memory)
 {
     plain_set(f, "a:1", "1");
-    assert_in_range(number(script_redis(f, "MEMORY USAGE %s",
-                                        f->keys[KEY_RECORD])),
-                    1, 136);
+    assert_in_range(script_number(f, "MEMORY USAGE %s", f->keys[KEY_RECORD]), 1,
+                    136);
 }
 
 PLAIN_TEST(nobody_is_told_that_permits_were_taken)

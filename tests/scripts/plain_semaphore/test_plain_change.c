@@ -6,20 +6,9 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/plain_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-static long long pttl(script_fixture *f, int key)
-{
-    return number(script_redis(f, "PTTL %s", f->keys[key]));
-}
 
 /* ---- release ---- */
 
@@ -61,7 +50,7 @@ PLAIN_TEST(a_release_keeps_the_counters_time)
 {
     plain_set_for(f, "a:1", "1", "60000");
     plain_release(f, "b:2", "1");
-    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+    assert_in_range(script_key_pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
 /* Redisson's waiters count on the value; a number that is not above 0 would
@@ -114,7 +103,7 @@ PLAIN_TEST(an_add_sets_an_unset_counter)
     assert_like(plain_add(f, "a:1", "4"), "1 0 0 0");
     assert_free(f, "4");
     assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
-    assert_int_equal(pttl(f, KEY_COUNTER), -1);
+    assert_int_equal(script_key_pttl(f, KEY_COUNTER), -1);
 }
 
 PLAIN_TEST(an_add_of_less_takes_away)
@@ -154,7 +143,7 @@ PLAIN_TEST(an_add_keeps_the_counters_time)
 {
     plain_set_for(f, "a:1", "1", "60000");
     plain_add(f, "b:2", "1");
-    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+    assert_in_range(script_key_pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
 /* ---- set ---- */
@@ -164,14 +153,14 @@ PLAIN_TEST(an_unset_counter_is_set)
     script_listen(f, f->channel);
     assert_like(plain_set(f, "a:1", "10"), "1 0 0 0");
     assert_free(f, "10");
-    assert_int_equal(pttl(f, KEY_COUNTER), -1);
+    assert_int_equal(script_key_pttl(f, KEY_COUNTER), -1);
     assert_string_equal(script_heard(f), "redisson_sc:{n} 10\n");
 }
 
 PLAIN_TEST(a_counter_is_set_for_a_time)
 {
     plain_set_for(f, "a:1", "10", "60000");
-    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+    assert_in_range(script_key_pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
 PLAIN_TEST(a_set_counter_stays_as_it_is)
@@ -179,7 +168,7 @@ PLAIN_TEST(a_set_counter_stays_as_it_is)
     plain_set(f, "a:1", "10");
     assert_like(plain_set_for(f, "b:2", "15", "60000"), "2");
     assert_free(f, "10");
-    assert_int_equal(pttl(f, KEY_COUNTER), -1);
+    assert_int_equal(script_key_pttl(f, KEY_COUNTER), -1);
     script_redis(f, "SET n 0");
     assert_like(plain_set(f, "c:3", "15"), "2");
 }
@@ -243,7 +232,7 @@ PLAIN_TEST(a_drain_keeps_the_counters_time)
 {
     plain_set_for(f, "a:1", "7", "60000");
     plain_drain(f, "b:2");
-    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+    assert_in_range(script_key_pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
 /* ---- delete and count ---- */

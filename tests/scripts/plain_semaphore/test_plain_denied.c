@@ -7,7 +7,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -31,31 +30,19 @@ static const char cannot[] = "!DENIED *";
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 static long long value(script_fixture *f)
 {
-    return number(script_redis(f, "GET n"));
+    return script_number(f, "GET n");
 }
 
 static bool is_noted(script_fixture *f, const char *who)
 {
-    return number(script_redis(f, "HEXISTS %s %s", f->keys[KEY_MEMO], who)) ==
-           1;
+    return script_number(f, "HEXISTS %s %s", f->keys[KEY_MEMO], who) == 1;
 }
 
 static bool is_refused(const script_fixture *f)
 {
     return f->answer->type == REDIS_REPLY_ERROR;
-}
-
-static void start_over(script_fixture *f)
-{
-    script_deny(f, NULL);
-    server_flush(f->server);
 }
 
 /* What must be so whenever a script has ended, whatever stopped it. */
@@ -64,7 +51,7 @@ static void assert_sound(script_fixture *f, const char *denied)
     static const int own[] = {KEY_RECORD, KEY_QUEUE, KEY_MEMO};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        if (number(script_redis(f, "PTTL %s", f->keys[own[i]])) == -1)
+        if (script_pttl(f, f->keys[own[i]]) == -1)
             fail_msg("without %s: %s for ever", denied, f->keys[own[i]]);
     }
 }
@@ -80,7 +67,7 @@ PLAIN_TEST(what_is_taken_without_a_right_is_noted)
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 5 : 3);
         assert_int_equal(is_noted(f, "a:1"), !is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -94,7 +81,7 @@ PLAIN_TEST(an_acquire_that_cannot_note_is_undone)
         assert_like(plain_acquire(f, "a:1", "2"), cannot);
         assert_like(script_redis(f, "DBSIZE"), "1");
         assert_free(f, "5");
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -118,7 +105,7 @@ PLAIN_TEST(queueing_without_a_right_leaves_no_half_a_place)
         assert_sound(f, commands[i]);
         assert_free(f, "1");
         assert_int_equal(plain_ticket(f, "a:1") != 0, !is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -134,7 +121,7 @@ PLAIN_TEST(passing_the_dead_without_a_right_takes_or_does_not)
         assert_int_equal(value(f), is_noted(f, "a:1") ? 0 : 2);
         assert_false(is_refused(f) && is_noted(f, "a:1"));
         assert_sound(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -151,7 +138,7 @@ PLAIN_TEST(a_look_without_a_right_takes_or_keeps_the_place)
         assert_int_equal(value(f), is_refused(f) ? 2 : 0);
         assert_int_equal(is_noted(f, "a:1"), !is_refused(f));
         assert_int_equal(plain_ticket(f, "a:1") != 0, is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -167,7 +154,7 @@ PLAIN_TEST(a_release_without_a_right_is_done_and_noted_or_not)
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 1 : 4);
         assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -182,7 +169,7 @@ PLAIN_TEST(a_first_add_without_a_right_is_done_and_noted_or_not)
         else
             assert_free(f, "3");
         assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -197,7 +184,7 @@ PLAIN_TEST(a_set_without_a_right_is_done_and_noted_or_not)
         else
             assert_free(f, "3");
         assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -210,7 +197,7 @@ PLAIN_TEST(a_drain_without_a_right_is_done_and_noted_or_not)
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 4 : 0);
         assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -231,7 +218,7 @@ PLAIN_TEST(a_delete_without_a_right_is_done_and_noted_or_not)
             script_deny(f, NULL);
             assert_like(plain_recheck(f, "a:1"), "3 * (*)");
         }
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -249,7 +236,7 @@ PLAIN_TEST(leaving_without_a_right_gives_back_once)
         script_deny(f, NULL);
         plain_leave(f, "a:1", "60000");
         assert_free(f, "5");
-        start_over(f);
+        script_start_over(f);
     }
 }
 

@@ -5,32 +5,14 @@
  * with telling, and who waits.
  */
 
-#include <stdlib.h>
-
 #include "support/check.h"
 #include "support/plain_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-/* Nothing is free; b:2 waits for 2, c:3 and d:4 for 1 each; all can be
-   reached. */
-static void three_wait(script_fixture *f)
-{
-    plain_hear(f, "b:2", "c:3", "d:4", (char *)NULL);
-    plain_set(f, "a:1", "0");
-    plain_acquire(f, "b:2", "2");
-    plain_acquire(f, "c:3", "1");
-    plain_acquire(f, "d:4", "1");
-}
 
 /* ---- leaving ---- */
 
 PLAIN_TEST(a_waiter_that_leaves_waits_no_more)
 {
-    three_wait(f);
+    plain_three_wait(f);
     assert_like(plain_leave(f, "c:3", "0"), "1 1 0 0");
     assert_like(plain_queue(f), "b:2 d:4");
     assert_like(plain_leave(f, "c:3", "0"), "1 0 0 0");
@@ -61,7 +43,7 @@ PLAIN_TEST(what_is_given_back_goes_to_the_next)
 
 PLAIN_TEST(the_next_is_told_when_the_first_leaves)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 1");
     plain_leave(f, "b:2", "0");
     assert_like(script_heard(f), "latchkey:in::c open 0 plain c:3 * n\n");
@@ -92,8 +74,7 @@ PLAIN_TEST(a_claim_that_is_given_up_stays_void_for_eleven_minutes)
     plain_set(f, "a:1", "1");
     plain_leave(f, "b:2", "60000");
     assert_like(plain_void(f), "b:2");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_QUEUE])),
-                    650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_QUEUE), 650000, 660000);
     plain_leave(f, "c:3", "0");
     assert_like(plain_void(f), "b:2");
 }

@@ -6,21 +6,10 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/plain_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-static long long pttl(script_fixture *f, int key)
-{
-    return number(script_redis(f, "PTTL %s", f->keys[key]));
-}
 
 /* ---- the memory of changes ---- */
 
@@ -29,10 +18,10 @@ PLAIN_TEST(the_memory_lasts_longer_than_anybody_asks_again)
     plain_set(f, "u:1", "7");
     script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
     plain_release(f, "u:2", "1");
-    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_MEMO), 650000, 660000);
     script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
     plain_acquire(f, "u:3", "1");
-    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
+    assert_in_range(script_key_pttl(f, KEY_MEMO), 650000, 660000);
 }
 
 PLAIN_TEST(what_is_settled_is_forgotten)
@@ -77,7 +66,7 @@ PLAIN_TEST(changes_of_long_ago_are_forgotten)
     assert_like(script_redis(f, "HEXISTS %s v:1", f->keys[KEY_MEMO]), "0");
     assert_like(script_redis(f, "HEXISTS %s v:2", f->keys[KEY_MEMO]), "0");
     assert_like(script_redis(f, "HLEN %s", f->keys[KEY_MEMO]), "4");
-    assert_in_range(number(script_redis(f, "HGET %s #", f->keys[KEY_MEMO])),
+    assert_in_range(script_number(f, "HGET %s #", f->keys[KEY_MEMO]),
                     now + 50000, now + 120000);
 }
 
@@ -107,8 +96,7 @@ PLAIN_TEST(a_large_memory_is_looked_through_in_pieces)
                      (size_t)5);
     script_redis(f, "HSET %s # %b", f->keys[KEY_MEMO], "5 0", (size_t)3);
     plain_release(f, "u:2", "1");
-    assert_in_range(number(script_redis(f, "HLEN %s", f->keys[KEY_MEMO])), 1500,
-                    2000);
+    assert_in_range(script_number(f, "HLEN %s", f->keys[KEY_MEMO]), 1500, 2000);
     for (int i = 3; i < 200; i++) {
         snprintf(op, sizeof(op), "u:%d", i);
         plain_release(f, op, "1");
@@ -118,33 +106,15 @@ PLAIN_TEST(a_large_memory_is_looked_through_in_pieces)
 
 /* ---- cost ---- */
 
-/* How many commands the scripts called since the statistics were reset. */
-static long long commands_called(script_fixture *f)
-{
-    const char *line = script_redis(f, "INFO commandstats");
-    long long sum = 0;
-
-    while ((line = strstr(line, "cmdstat_")) != NULL) {
-        const char *calls = strstr(line, ":calls=");
-
-        assert_non_null(calls);
-        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
-            strncmp(line, "cmdstat_config", 14) != 0)
-            sum += number(calls + strlen(":calls="));
-        line = calls;
-    }
-    return sum;
-}
-
 PLAIN_TEST(a_counter_that_is_not_waited_for_costs_few_commands)
 {
     plain_set(f, "u:1", "5");
     script_redis(f, "CONFIG RESETSTAT");
     plain_acquire_with(f, "u:2", 'q', "", "1", "1");
-    assert_in_range(commands_called(f), 1, 13);
+    assert_in_range(script_commands_called(f), 1, 13);
     script_redis(f, "CONFIG RESETSTAT");
     plain_release_with(f, "u:3", "1", "2");
-    assert_in_range(commands_called(f), 1, 12);
+    assert_in_range(script_commands_called(f), 1, 12);
 }
 
 PLAIN_TEST(a_release_costs_the_same_with_many_waiters)
@@ -157,7 +127,7 @@ PLAIN_TEST(a_release_costs_the_same_with_many_waiters)
     plain_acquire(f, "u:2", "1");
     script_redis(f, "CONFIG RESETSTAT");
     plain_release(f, "u:3", "1");
-    cost = commands_called(f);
+    cost = script_commands_called(f);
     assert_in_range(cost, 1, 16);
     script_redis(f, "SET n 0");
     for (int i = 0; i < 200; i++) {
@@ -166,7 +136,7 @@ PLAIN_TEST(a_release_costs_the_same_with_many_waiters)
     }
     script_redis(f, "CONFIG RESETSTAT");
     plain_release(f, "u:4", "1");
-    assert_in_range(commands_called(f), 1, cost);
+    assert_in_range(script_commands_called(f), 1, cost);
 }
 
 int main(void)

@@ -9,22 +9,11 @@
 #include "support/check.h"
 #include "support/plain_script.h"
 
-/* Nothing is free; b:2 waits for 2, c:3 and d:4 for 1 each; all can be
-   reached. */
-static void three_wait(script_fixture *f)
-{
-    plain_hear(f, "b:2", "c:3", "d:4", (char *)NULL);
-    plain_set(f, "a:1", "0");
-    plain_acquire(f, "b:2", "2");
-    plain_acquire(f, "c:3", "1");
-    plain_acquire(f, "d:4", "1");
-}
-
 /* ---- recheck ---- */
 
 PLAIN_TEST(a_waiter_takes_in_its_turn)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 2");
     assert_like(plain_recheck(f, "b:2"), "1 *");
     assert_free(f, "0");
@@ -34,7 +23,7 @@ PLAIN_TEST(a_waiter_takes_in_its_turn)
 
 PLAIN_TEST(a_waiter_that_took_is_told_so_again)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 2");
     plain_recheck(f, "b:2");
     assert_like(plain_recheck(f, "b:2"), "1 0");
@@ -44,7 +33,7 @@ PLAIN_TEST(a_waiter_that_took_is_told_so_again)
 
 PLAIN_TEST(a_waiter_that_needs_more_waits_on)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 1");
     assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (*)");
     assert_free(f, "1");
@@ -52,7 +41,7 @@ PLAIN_TEST(a_waiter_that_needs_more_waits_on)
 
 PLAIN_TEST(a_waiter_does_not_pass_those_before_it)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 1");
     assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (*)");
     script_redis(f, "SET n 2");
@@ -63,7 +52,7 @@ PLAIN_TEST(a_waiter_does_not_pass_those_before_it)
 /* One release may be enough for several: each that takes tells the next. */
 PLAIN_TEST(who_takes_tells_the_next)
 {
-    three_wait(f);
+    plain_three_wait(f);
     plain_release(f, "e:5", "4");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
     plain_recheck(f, "b:2");
@@ -78,7 +67,7 @@ PLAIN_TEST(who_takes_tells_the_next)
 /* A message that was lost is made up for by whoever looks. */
 PLAIN_TEST(who_looks_in_vain_tells_the_one_whose_turn_it_is)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 2");
     plain_recheck(f, "d:4");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
@@ -107,7 +96,7 @@ PLAIN_TEST(a_waiter_that_cannot_be_reached_takes_in_its_turn)
 
 PLAIN_TEST(a_waiter_that_was_passed_comes_back_to_its_place)
 {
-    three_wait(f);
+    plain_three_wait(f);
     plain_age(f, "b:2", 3001);
     plain_release(f, "e:5", "1");
     assert_like(plain_queue(f), "c:3 d:4");
@@ -127,7 +116,7 @@ PLAIN_TEST(a_stranger_is_not_queued_by_a_look)
 
 PLAIN_TEST(a_waiter_hears_that_the_counter_is_gone)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "DEL n");
     assert_like(plain_recheck(f, "c:3"), "2");
     assert_like(plain_queue(f), "b:2 d:4");
@@ -171,7 +160,7 @@ PLAIN_TEST(a_touch_says_whose_turn_it_is)
 {
     char expected[96];
 
-    three_wait(f);
+    plain_three_wait(f);
     snprintf(expected, sizeof(expected), "3 -1 0 0 0 0 (%lld %lld)",
              plain_ticket(f, "c:3"), plain_ticket(f, "b:2"));
     assert_like(plain_touch(f, "c:3", "b:2"), expected);
@@ -184,7 +173,7 @@ PLAIN_TEST(a_touch_says_whose_turn_it_is)
 
 PLAIN_TEST(a_touch_tells_another_clients_waiter)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 2");
     assert_like(plain_touch(f, "c:3", "d:4"), "3 -1 0 0 0 0 (* *)");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
@@ -192,7 +181,7 @@ PLAIN_TEST(a_touch_tells_another_clients_waiter)
 
 PLAIN_TEST(a_touch_says_that_nobodys_turn_has_come)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "SET n 1");
     assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (* *)");
     assert_string_equal(script_heard(f), "");
@@ -200,7 +189,7 @@ PLAIN_TEST(a_touch_says_that_nobodys_turn_has_come)
 
 PLAIN_TEST(a_touch_passes_the_dead)
 {
-    three_wait(f);
+    plain_three_wait(f);
     plain_age(f, "b:2", 3001);
     script_redis(f, "SET n 1");
     assert_like(plain_touch(f, "d:4", NULL), "3 -1 0 0 0 0 (*)");
@@ -210,7 +199,7 @@ PLAIN_TEST(a_touch_passes_the_dead)
 
 PLAIN_TEST(a_touch_keeps_waiters_alive)
 {
-    three_wait(f);
+    plain_three_wait(f);
     plain_age(f, "b:2", 3001);
     plain_touch(f, "b:2", NULL);
     script_redis(f, "SET n 2");
@@ -228,7 +217,7 @@ PLAIN_TEST(a_touch_does_not_queue)
 /* Ticket 0 has each of them look, and hear it. */
 PLAIN_TEST(a_touch_shows_that_the_counter_is_gone)
 {
-    three_wait(f);
+    plain_three_wait(f);
     script_redis(f, "DEL n");
     assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (0 0)");
     assert_like(plain_recheck(f, "b:2"), "2");
@@ -264,7 +253,7 @@ PLAIN_TEST(the_next_tries_for_itself_where_redisson_is_said_to_be)
 
 PLAIN_TEST(who_waited_for_a_deleted_counter_hears_it)
 {
-    three_wait(f);
+    plain_three_wait(f);
     assert_like(plain_delete(f, "e:5"), "1 0 0 0");
     assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n"
                                  "latchkey:in::c open 0 plain c:3 * n\n"
@@ -276,7 +265,7 @@ PLAIN_TEST(who_waited_for_a_deleted_counter_hears_it)
 
 PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters)
 {
-    three_wait(f);
+    plain_three_wait(f);
     plain_delete(f, "e:5");
     plain_set(f, "f:6", "9");
     assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (0 0)");
@@ -289,7 +278,7 @@ PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters)
 
 PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters)
 {
-    three_wait(f);
+    plain_three_wait(f);
     plain_delete(f, "e:5");
     plain_set(f, "f:6", "0");
     plain_hear(f, "g:7", (char *)NULL);

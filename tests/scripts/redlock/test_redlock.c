@@ -2,7 +2,6 @@
 
 /* The scripts of a redlock: a token under a plain key. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "redlock_table.h"
@@ -47,18 +46,13 @@ static const char *release(script_fixture *f, const char *token)
     return release_asking(f, token, 0);
 }
 
-static long long ttl(script_fixture *f)
-{
-    return strtoll(script_redis(f, "PTTL n"), NULL, 10);
-}
-
 /* ---- acquire ------------------------------------------------------------------- */
 
 SCRIPT_TEST(a_free_name_gets_the_token_and_nothing_else)
 {
     assert_string_equal(acquire(f, "t1"), "1");
     assert_string_equal(script_redis(f, "GET n"), "t1");
-    assert_in_range(ttl(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_string_equal(script_redis(f, "DBSIZE"), "1");
 }
 
@@ -68,7 +62,7 @@ SCRIPT_TEST(a_name_with_anothers_token_is_left_alone)
     assert_like(acquire(f, "t1"), "2 *");
     assert_in_range(script_item(f, 1), 4000, 5000);
     assert_string_equal(script_redis(f, "GET n"), "other");
-    assert_in_range(ttl(f), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
 }
 
 SCRIPT_TEST(another_without_an_end_says_so)
@@ -82,7 +76,7 @@ SCRIPT_TEST(an_acquire_said_twice_does_no_more_than_once)
     acquire(f, "t1");
     script_redis(f, "PEXPIRE n 7000");
     assert_string_equal(acquire(f, "t1"), "1");
-    assert_in_range(ttl(f), 6000, 7000);
+    assert_in_range(script_pttl(f, "n"), 6000, 7000);
 }
 
 SCRIPT_TEST(an_acquire_does_not_touch_what_is_no_string)
@@ -119,14 +113,14 @@ SCRIPT_TEST(a_token_that_stands_gets_a_longer_lease)
 {
     acquire(f, "t1");
     assert_string_equal(keep(f, "t1", 60000), "1");
-    assert_in_range(ttl(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 SCRIPT_TEST(a_renewal_never_shortens)
 {
     acquire(f, "t1");
     assert_string_equal(keep(f, "t1", 5000), "1");
-    assert_in_range(ttl(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
 }
 
 SCRIPT_TEST(a_renewal_gives_an_end_to_a_key_without_one)
@@ -134,7 +128,7 @@ SCRIPT_TEST(a_renewal_gives_an_end_to_a_key_without_one)
     acquire(f, "t1");
     script_redis(f, "PERSIST n");
     assert_string_equal(keep(f, "t1", 5000), "1");
-    assert_in_range(ttl(f), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
 }
 
 SCRIPT_TEST(a_renewal_never_makes_a_key)
@@ -147,7 +141,7 @@ SCRIPT_TEST(a_renewal_leaves_what_is_anothers)
 {
     script_redis(f, "SET n other PX 5000");
     assert_string_equal(keep(f, "t1", 60000), "2 2");
-    assert_in_range(ttl(f), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
     script_redis(f, "DEL n");
     script_redis(f, "RPUSH n x");
     assert_string_equal(keep(f, "t1", 60000), "2 2");
@@ -160,7 +154,7 @@ SCRIPT_TEST(a_full_server_renews)
     script_fill_memory(f, true);
     assert_string_equal(keep(f, "t1", 60000), "1");
     script_fill_memory(f, false);
-    assert_in_range(ttl(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 SCRIPT_TEST(a_denied_renewal_is_an_error_and_no_loss)

@@ -3,16 +3,10 @@
 /* rwlock_acquire: who comes in at once, and who queues. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/rw_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- what a hold looks like ---- */
 
@@ -21,16 +15,16 @@ RW_TEST(a_reader_is_a_field_and_a_key_of_its_own)
     assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode read u1:1 1");
     assert_like(script_redis(f, "GET {n}:u1:1:rwlock_timeout:1"), "1");
-    assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
-    assert_in_range(number(script_redis(f, "PTTL {n}:u1:1:rwlock_timeout:1")),
-                    29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
+    assert_in_range(script_number(f, "PTTL {n}:u1:1:rwlock_timeout:1"), 29000,
+                    30000);
 }
 
 RW_TEST(a_writer_is_a_field_with_a_mark)
 {
     assert_like(rw_acquire(f, "u1:1", "w"), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode write u1:1:write 1");
-    assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_like(script_redis(f, "EXISTS {n}:u1:1:rwlock_timeout:1"), "0");
 }
 
@@ -58,7 +52,7 @@ RW_TEST(every_key_has_an_end)
     rw_acquire(f, "u6:1", "u");
     assert_waiting(f, "w: u3:1 x: u4:1 r: u5:1 u: u6:1");
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        assert_true(number(script_redis(f, "PTTL %s", own[i])) > 0);
+        assert_true(script_pttl(f, own[i]) > 0);
 }
 
 RW_TEST(the_record_of_a_writer_says_all_that_is_needed)

@@ -30,17 +30,6 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 /* What a script is told that lacks a right. */
 static const char cannot[] = "!DENIED *";
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-static void start_over(script_fixture *f)
-{
-    script_deny(f, NULL);
-    server_flush(f->server);
-}
-
 static bool is_failed(const script_fixture *f)
 {
     return f->answer->type == REDIS_REPLY_ERROR;
@@ -56,7 +45,7 @@ static void assert_ends(script_fixture *f, const char *denied)
     snprintf(keys, sizeof(keys), "%s", script_redis(f, "KEYS *"));
     for (char *key = strtok_r(keys, " ", &rest); key != NULL;
          key = strtok_r(NULL, " ", &rest)) {
-        if (number(script_redis(f, "PTTL %s", key)) == -1)
+        if (script_pttl(f, key) == -1)
             fail_msg("without %s: %s for ever", denied, key);
     }
 }
@@ -66,10 +55,9 @@ static bool holds(script_fixture *f, const char *claim)
     char writer[80];
 
     snprintf(writer, sizeof(writer), "%s:write", claim);
-    return number(script_redis(f, "HEXISTS n %s", writer)) == 1 ||
-           (number(script_redis(f, "HEXISTS n %s", claim)) == 1 &&
-            number(script_redis(f, "EXISTS %s", lua_rwlock_timeout(claim))) ==
-                1);
+    return script_number(f, "HEXISTS n %s", writer) == 1 ||
+           (script_number(f, "HEXISTS n %s", claim) == 1 &&
+            script_number(f, "EXISTS %s", lua_rwlock_timeout(claim)) == 1);
 }
 
 static void
@@ -132,7 +120,7 @@ RW_TEST(an_acquire_without_a_right_leaves_nothing_behind)
                         "0");
         else
             assert_true(holds(f, "u1:1"));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -164,7 +152,7 @@ RW_TEST(joining_without_a_right_harms_no_other_reader)
             assert_like(script_redis(f, "HEXISTS %s r2:1", LUA_RWLOCK_HOLDERS),
                         "0");
         }
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -180,7 +168,7 @@ RW_TEST(queueing_without_a_right_leaves_no_half_a_place)
         assert_held(f, "w1:1:write write");
         if (is_failed(f))
             assert_waiting(f, "");
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -194,7 +182,7 @@ RW_TEST(queueing_with_an_order_leaves_nothing_without_an_end)
         script_deny(f, commands[i]);
         rw_acquire(f, "u1:1", "r");
         assert_sound(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -208,7 +196,7 @@ RW_TEST(an_upgrade_without_a_right_keeps_its_base)
         assert_true(holds(f, "u1:1"));
         if (is_failed(f))
             assert_held(f, "u1:1 read");
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -254,7 +242,7 @@ RW_TEST(a_release_without_a_right_loses_nobody)
             assert_held(f, "w1:1:write write");
         else
             assert_false(holds(f, "w1:1"));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -272,7 +260,7 @@ RW_TEST(a_readers_release_without_a_right_loses_nobody)
         assert_true(strstr(rw_waiting(f), "u2:1") != NULL || holds(f, "u2:1"));
         if (is_failed(f))
             assert_true(holds(f, "r1:1"));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -286,7 +274,7 @@ RW_TEST(a_release_that_nobody_waits_for_is_done_or_is_not)
         rw_release(f, "u1:1", NULL);
         assert_sound(f, commands[i / 2]);
         assert_true(holds(f, "u1:1") == is_failed(f));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -301,7 +289,7 @@ RW_TEST(a_writers_release_beside_its_own_read_is_done_or_is_not)
         assert_sound(f, commands[i]);
         assert_true(holds(f, "w1:1") == is_failed(f));
         assert_true(holds(f, "w1:2"));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -347,7 +335,7 @@ RW_TEST(leaving_without_a_right_loses_nobody)
         rw_leave(f, "u9:1", false);
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -366,7 +354,7 @@ RW_TEST(a_look_without_a_right_keeps_the_place)
         else if (i % 2 == 0 && strstr(rw_waiting(f), claims[0]) != NULL)
             fail_msg("without %s: the first waits, and is told nothing: %s",
                      commands[i / 2], f->answer_text);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -386,7 +374,7 @@ RW_TEST(a_downgrade_without_a_right_keeps_the_writer_or_reads)
             assert_like(script_redis(f, "EXISTS %s",
                                      lua_rwlock_timeout("w1:1")),
                         "0");
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -399,7 +387,7 @@ RW_TEST(force_without_a_right_loses_nobody)
         lua_rwlock_force(f, "");
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 

@@ -4,15 +4,9 @@
    which keys are there, for how long. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/lua_rwlock.h"
-
-static long long pttl(script_fixture *f, const char *key)
-{
-    return strtoll(script_redis(f, "PTTL %s", key), NULL, 10);
-}
 
 /* ---- keys ---- */
 
@@ -20,8 +14,8 @@ SCRIPT_TEST(a_writer_is_redissons_hash_and_a_record)
 {
     assert_like(lua_rwlock_acquire(f, "a:1", 'w'), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
-    assert_in_range(pttl(f, "n"), 20000, 30000);
-    assert_in_range(pttl(f, LUA_RWLOCK_RECORD), 3620000, 3630000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
+    assert_in_range(script_pttl(f, LUA_RWLOCK_RECORD), 3620000, 3630000);
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
@@ -30,10 +24,10 @@ SCRIPT_TEST(a_reader_is_its_field_its_timeout_and_its_grant)
     assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
     assert_like(script_redis(f, "GET %s", lua_rwlock_timeout("a:1")), "1");
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
     assert_like(script_redis(f, "HGET " LUA_RWLOCK_HOLDERS " a:1"),
                 "* 0123456789abcdef 0 r * 30000 - p because");
-    assert_in_range(pttl(f, LUA_RWLOCK_HOLDERS), 3620000, 3630000);
+    assert_in_range(script_pttl(f, LUA_RWLOCK_HOLDERS), 3620000, 3630000);
     assert_like(script_redis(f, "DBSIZE"), "4");
 }
 
@@ -138,9 +132,9 @@ SCRIPT_TEST(a_writer_hands_on_to_all_readers)
     assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
     assert_like(script_redis(f, "HGET n mode"), "read");
     assert_like(script_redis(f, "HLEN n"), "3");
-    assert_in_range(pttl(f, lua_rwlock_timeout("b:1")), 1000, 3000);
-    assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
-    assert_in_range(pttl(f, "n"), 1000, 3000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("b:1")), 1000, 3000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
+    assert_in_range(script_pttl(f, "n"), 1000, 3000);
     assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
     assert_like(script_heard(f),
                 "latchkey:in::b grant 0 rwlock b:1 0123456789abcdef * * 0 3000 "
@@ -227,7 +221,7 @@ SCRIPT_TEST(an_upgrade_waits_for_other_readers_only)
     assert_like(script_redis(f, "HGET n mode"), "write");
     assert_like(script_redis(f, "HEXISTS n a:1"), "1");
     assert_like(script_redis(f, "HEXISTS n a:2:write"), "1");
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:2")), 1000, 3000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:2")), 1000, 3000);
 }
 
 SCRIPT_TEST(an_upgrade_without_its_base_is_lost)
@@ -252,8 +246,8 @@ SCRIPT_TEST(a_read_beside_the_own_write_has_a_lease_of_its_own)
     fence = lua_rwlock_fence(f);
     assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0 0");
     assert_like(lua_rwlock_acquire_with(f, "a:2", beside), "1 * 90000");
-    assert_in_range(pttl(f, "n"), 60000, 90000);
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 60000, 90000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
     assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0 1");
     assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
@@ -297,8 +291,8 @@ SCRIPT_TEST(a_keep_lengthens_hash_and_timeout)
     lua_rwlock_acquire(f, "a:1", 'r');
     fence = lua_rwlock_fence(f);
     assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0 1");
-    assert_in_range(pttl(f, "n"), 50000, 60000);
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
+    assert_in_range(script_pttl(f, "n"), 50000, 60000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
     assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0 1");
     lua_rwlock_acquire(f, "b:1", 'w');
     assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 1 1");
@@ -311,11 +305,11 @@ SCRIPT_TEST(a_renewal_has_one_key)
 {
     lua_rwlock_acquire(f, "a:1", 'r');
     assert_like(lua_rwlock_renew(f, "n", "a:1", 60000), "1 ()");
-    assert_in_range(pttl(f, "n"), 50000, 60000);
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 50000, 60000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
     assert_like(lua_rwlock_renew(f, lua_rwlock_timeout("a:1"), "-", 60000),
                 "1 ()");
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
     assert_like(lua_rwlock_renew(f, lua_rwlock_timeout("b:1"), "-", 60000),
                 "1 (1 0)");
     assert_like(lua_rwlock_renew(f, "n", "b:1", 60000), "1 (1 0)");
@@ -352,8 +346,8 @@ SCRIPT_TEST(a_downgrade_lets_readers_in_and_no_writer_between)
     assert_like(lua_rwlock_downgrade(f, "a:1", fence, 1000), "1 ????? 0 0");
     assert_like(script_redis(f, "HGET n mode"), "read");
     assert_like(script_redis(f, "HMGET n a:1 a:1:write c:1"), "1 nil 1");
-    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
-    assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
     assert_like(script_heard(f), "*grant 0 rwlock c:1 *");
     assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 1 1");
 }

@@ -18,12 +18,7 @@ static long long number(const char *text)
 
 static long long lease_of(script_fixture *f, const char *claim)
 {
-    return number(script_redis(f, "PTTL %s", lua_rwlock_timeout(claim)));
-}
-
-static long long lease_of_hash(script_fixture *f)
-{
-    return number(script_redis(f, "PTTL n"));
+    return script_number(f, "PTTL %s", lua_rwlock_timeout(claim));
 }
 
 /* ---- leases of several ---- */
@@ -34,7 +29,7 @@ RW_TEST(a_reader_shortens_no_others_lease)
     rw_acquire_for(f, "r2:1", "r", 1000);
     assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
     assert_in_range(lease_of(f, "r2:1"), 1, 1000);
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 RW_TEST(a_reader_prolongs_no_others_lease)
@@ -52,10 +47,10 @@ RW_TEST(the_hash_ends_with_the_last_lease_left)
     rw_acquire_for(f, "r1:1", "r", 60000);
     rw_acquire_for(f, "r2:1", "r", 10000);
     rw_release(f, "r1:1", NULL);
-    assert_in_range(lease_of_hash(f), 9000, 10000);
+    assert_in_range(script_pttl(f, "n"), 9000, 10000);
     rw_acquire_for(f, "r3:1", "r", 60000);
     rw_release(f, "r2:1", NULL);
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 /* More than so many are not asked: the hash then ends later, never sooner. */
@@ -69,8 +64,8 @@ RW_TEST(of_very_many_readers_none_is_cut_short)
         rw_acquire_for(f, claim, "r", 10000);
     }
     rw_release(f, "long:1", NULL);
-    assert_in_range(lease_of_hash(f), 10001, 60000);
-    assert_true(number(script_redis(f, "HLEN n")) == 101);
+    assert_in_range(script_pttl(f, "n"), 10001, 60000);
+    assert_true(script_number(f, "HLEN n") == 101);
 }
 
 /* ---- the dead ---- */
@@ -83,7 +78,7 @@ RW_TEST(a_dead_reader_keeps_a_writer_out_only_for_its_lease)
     assert_like(lua_rwlock_state(f), "1 0");
     assert_like(rw_try(f, "w1:1", "w"), "1 *");
     assert_held(f, "w1:1:write write");
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
 }
 
 RW_TEST(a_dead_reader_among_others_is_found_by_the_last)
@@ -166,7 +161,7 @@ RW_TEST(a_renewal_lengthens_a_read_hold)
     rw_acquire_for(f, "r1:1", "r", 5000);
     assert_like(rw_renew(f, "r1:1", 60000), "1 ()");
     assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
     assert_like(rw_renew(f, "r1:1", 5000), "1 ()");
     assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
 }
@@ -175,9 +170,9 @@ RW_TEST(a_renewal_lengthens_a_write_hold)
 {
     rw_acquire_for(f, "w1:1", "w", 5000);
     assert_like(rw_renew(f, "w1:1", 60000), "1 ()");
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
     assert_like(rw_renew(f, "w1:1", 5000), "1 ()");
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 /*
@@ -190,7 +185,7 @@ RW_TEST(a_keep_tends_the_hash_for_a_fixed_lease)
     script_redis(f, "PEXPIRE n 30000");
     assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * 0 1");
     assert_in_range(lease_of(f, "r1:1"), 590000, 600000);
-    assert_in_range(lease_of_hash(f), 590000, 600000);
+    assert_in_range(script_pttl(f, "n"), 590000, 600000);
 }
 
 RW_TEST(a_renewal_says_which_are_lost)
@@ -235,15 +230,12 @@ RW_TEST(a_full_server_refuses_no_renewal)
 RW_TEST(the_records_outlive_the_holds)
 {
     rw_acquire_for(f, "r1:1", "r", 1000000000);
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
-                1000000000);
+    assert_true(script_pttl(f, LUA_RWLOCK_HOLDERS) > 1000000000);
     script_redis(f, "PEXPIRE %s 86400000", LUA_RWLOCK_HOLDERS);
     script_redis(f, "PEXPIRE %s 86400000", LUA_RWLOCK_RECORD);
     rw_confirm(f, "r1:1", NULL, 1000000000);
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
-                1000000000);
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) >
-                1000000000);
+    assert_true(script_pttl(f, LUA_RWLOCK_HOLDERS) > 1000000000);
+    assert_true(script_pttl(f, LUA_RWLOCK_RECORD) > 1000000000);
 }
 
 /* r1:1 holds for 20 min, and Redisson has cut the hash to 30 s. */
@@ -255,10 +247,8 @@ static void a_long_hold_in_a_hash_cut_short(script_fixture *f)
 
 static void assert_records_last(script_fixture *f)
 {
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
-                LONG_MS + KEEP_MS - 60000);
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) >
-                LONG_MS + KEEP_MS - 60000);
+    assert_true(script_pttl(f, LUA_RWLOCK_HOLDERS) > LONG_MS + KEEP_MS - 60000);
+    assert_true(script_pttl(f, LUA_RWLOCK_RECORD) > LONG_MS + KEEP_MS - 60000);
 }
 
 RW_TEST(a_reader_shortens_no_others_records)
@@ -323,7 +313,7 @@ RW_TEST(a_reader_without_its_grant_is_lost)
     assert_like(lua_rwlock_keep(f, "r1:1", 1, 60000), "2 0");
     assert_like(lua_rwlock_downgrade(f, "r1:1", 1, 60000), "2 0");
     assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
 }
 
 /* The hash is the truth. */
@@ -342,11 +332,11 @@ RW_TEST(a_confirm_gives_the_full_lease)
     rw_release(f, "w1:1", NULL);
     assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 30000 0 1");
     assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     rw_acquire(f, "w2:1", "w");
     rw_release(f, "r1:1", NULL);
     assert_like(rw_confirm(f, "w2:1", NULL, 30000), "1 30000 0 0");
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_like(rw_confirm(f, "w2:1", "5", 30000), "2 3");
     assert_like(rw_confirm(f, "w3:1", "5", 30000), "2 2");
     assert_like(rw_confirm(f, "r1:1", "5", 30000), "2 2");

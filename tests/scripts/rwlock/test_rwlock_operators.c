@@ -2,16 +2,10 @@
 
 /* see, force, import and forget of the read-write lock. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/rw_script.h"
-
-static long long pttl(script_fixture *f, const char *key)
-{
-    return strtoll(script_redis(f, "PTTL %s", key), NULL, 10);
-}
 
 /* ---- see ---- */
 
@@ -178,7 +172,7 @@ SCRIPT_TEST(a_writer_becomes_the_new_claims)
     next = lua_rwlock_fence(f);
     assert_true(next > fence);
     assert_like(script_redis(f, "HGETALL n"), "mode write b:1:write 1");
-    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
     assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'w'), "1 * ?????");
     assert_int_equal(lua_rwlock_fence(f), next);
     assert_like(lua_rwlock_import(f, "a:1", fence, "c:1", 'w'), "2 2");
@@ -200,7 +194,7 @@ SCRIPT_TEST(a_reader_becomes_the_new_claims_and_others_stay)
     assert_true(next > fence);
     assert_like(script_redis(f, "HMGET n mode a:1 b:1 c:1"), "read nil 1 1");
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("a:1")), "0");
-    assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("c:1")), 20000, 30000);
     assert_like(script_redis(f, "HEXISTS " LUA_RWLOCK_HOLDERS " a:1"), "0");
     /* It may write later, as the old one might. */
     assert_like(script_redis(f, "HGET " LUA_RWLOCK_HOLDERS " c:1"),
@@ -231,7 +225,7 @@ SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it)
     assert_like(lua_rwlock_keep(f, "a:1", wrote, 1000), "1 * 0 1");
     assert_like(lua_rwlock_import(f, "a:1", wrote, "b:1", 'w'), "1 * ?????");
     assert_true(lua_rwlock_fence(f) > next);
-    assert_in_range(pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("a:1")), "0");
     assert_like(lua_rwlock_release(f, "b:1", lua_rwlock_fence(f)), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "mode read b:2 1");
@@ -286,7 +280,7 @@ SCRIPT_TEST(the_reads_of_a_writer_are_revoked_with_it)
     assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "2 4");
     assert_like(lua_rwlock_keep(f, "a:2", fence, 60000), "2 4");
     assert_like(lua_rwlock_downgrade(f, "a:1", fence, 60000), "2 4");
-    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_in_range(script_pttl(f, "n"), 20000, 30000);
     assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
 }
@@ -303,7 +297,7 @@ SCRIPT_TEST(of_several_readers_one_is_revoked)
     assert_like(script_heard(f), "latchkey:in::b revoked 0 rwlock b:1 *");
     assert_like(lua_rwlock_keep(f, "b:1", fence, 60000), "2 4");
     assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 *");
-    assert_in_range(pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
+    assert_in_range(script_pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
     script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
     assert_like(lua_rwlock_revoke(f, "a:1"), "2");
 }

@@ -3,7 +3,6 @@
 /* The read-write lock's scripts beside Redisson's, on the same keys. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -19,16 +18,6 @@ static int teardown(void **state)
 {
     rw_standins_free();
     return script_teardown(state);
-}
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-static long long lease_of_hash(script_fixture *f)
-{
-    return number(script_redis(f, "PTTL n"));
 }
 
 #define JAVA_TEST(name)                                                        \
@@ -147,9 +136,9 @@ JAVA_TEST(a_java_reader_that_leaves_keeps_our_lease)
 
     rw_acquire_for(f, "r1:1", "r", 5000);
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
-    assert_in_range(lease_of_hash(f), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
     assert_held(f, "r1:1 read");
 }
 
@@ -161,7 +150,7 @@ JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease)
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "r1:1", NULL);
-    assert_in_range(lease_of_hash(f), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
 }
 
 /* Redisson's renewal cuts the hash's TTL; ours lengthens it again. */
@@ -172,11 +161,10 @@ JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease)
     rw_acquire_for(f, "r1:1", "r", 600000);
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_true(rw_standin_renew(java, RW_STANDIN_READ));
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * *");
-    assert_in_range(lease_of_hash(f), 590000, 600000);
-    assert_in_range(number(
-                        script_redis(f, "PTTL %s", lua_rwlock_timeout("r1:1"))),
+    assert_in_range(script_pttl(f, "n"), 590000, 600000);
+    assert_in_range(script_number(f, "PTTL %s", lua_rwlock_timeout("r1:1")),
                     590000, 600000);
 }
 
@@ -191,7 +179,7 @@ JAVA_TEST(our_renewal_prolongs_no_dead_java_reader)
     rw_renew(f, "r1:1", 60000);
     snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
              rw_standin_owner(java));
-    assert_in_range(number(script_redis(f, "PTTL %s", key)), 1, 5000);
+    assert_in_range(script_pttl(f, key), 1, 5000);
 }
 
 JAVA_TEST(a_dead_reader_of_ours_is_swept_by_the_last_of_java)
@@ -387,7 +375,7 @@ JAVA_TEST(each_hold_of_a_java_reader_counts_for_the_hash)
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "r1:1", NULL);
-    assert_in_range(lease_of_hash(f), 19000, 20000);
+    assert_in_range(script_pttl(f, "n"), 19000, 20000);
 }
 
 JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends)

@@ -3,17 +3,11 @@
 /* Ending a hold of the read-write lock: release, leave, force, and who is told. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/rw_script.h"
 
 enum { LEFT_MS = 150 }; /* a free name is left to others */
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- nobody waits ---- */
 
@@ -134,13 +128,12 @@ RW_TEST(a_grant_lasts_three_seconds_until_it_is_confirmed)
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w2:1", "w");
     rw_release(f, "w1:1", NULL);
-    assert_in_range(number(script_redis(f, "PTTL n")), 2000, 3000);
-    assert_in_range(number(
-                        script_redis(f, "PTTL %s", lua_rwlock_timeout("r1:1"))),
+    assert_in_range(script_pttl(f, "n"), 2000, 3000);
+    assert_in_range(script_number(f, "PTTL %s", lua_rwlock_timeout("r1:1")),
                     2000, 3000);
     rw_release(f, "r1:1", NULL);
     assert_held(f, "w2:1:write write");
-    assert_in_range(number(script_redis(f, "PTTL n")), 2000, 3000);
+    assert_in_range(script_pttl(f, "n"), 2000, 3000);
 }
 
 /* Redisson's readers may come in beside ours, so they are told of that, too. */
@@ -246,8 +239,7 @@ RW_TEST(a_tombstone_keeps_a_claim_out)
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_leave(f, "r1:1", true), "1 2 0 0");
     assert_like(rw_try(f, "r1:1", "r"), "!LKVOID *");
-    assert_in_range(number(script_redis(f, "PTTL " LUA_RWLOCK_QUEUE)), 659000,
-                    660000);
+    assert_in_range(script_pttl(f, LUA_RWLOCK_QUEUE), 659000, 660000);
 }
 
 RW_TEST(a_leave_of_a_skipped_waiter_is_one_of_a_waiter)

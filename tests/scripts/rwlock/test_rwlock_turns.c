@@ -125,11 +125,11 @@ RW_TEST(a_phase_is_let_in_in_waves)
     rw_acquire(f, "w1:1", "w");
     readers_wait(f, "r", 2 * LOOKS + 3);
     assert_like(rw_release(f, "w1:1", NULL), "1 2 1 0");
-    assert_true(number(script_redis(f, "HLEN n")) == LOOKS + 1);
+    assert_true(script_number(f, "HLEN n") == LOOKS + 1);
     assert_like(rw_pass(f), "2 * 0 1 0 () ()");
-    assert_true(number(script_redis(f, "HLEN n")) == 2 * LOOKS + 1);
+    assert_true(script_number(f, "HLEN n") == 2 * LOOKS + 1);
     assert_like(rw_pass(f), "2 * 0 0 0 () ()");
-    assert_true(number(script_redis(f, "HLEN n")) == 2 * LOOKS + 4);
+    assert_true(script_number(f, "HLEN n") == 2 * LOOKS + 4);
     assert_waiting(f, "");
 }
 
@@ -144,7 +144,7 @@ RW_TEST(a_writer_that_comes_between_waves_waits_for_them)
     rw_acquire(f, "w2:1", "w");
     rw_acquire(f, "s1:1", "r");
     rw_pass(f);
-    assert_true(number(script_redis(f, "HLEN n")) == LOOKS + 4);
+    assert_true(script_number(f, "HLEN n") == LOOKS + 4);
     assert_waiting(f, "w: w2:1 r: s1:1");
 }
 
@@ -234,10 +234,9 @@ RW_TEST(a_look_finds_a_lost_grant)
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "w1:1", NULL);
     assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
-    assert_in_range(number(
-                        script_redis(f, "PTTL %s", lua_rwlock_timeout("r1:1"))),
+    assert_in_range(script_number(f, "PTTL %s", lua_rwlock_timeout("r1:1")),
                     1000, 3000);
-    assert_in_range(number(script_redis(f, "PTTL n")), 1000, 3000);
+    assert_in_range(script_pttl(f, "n"), 1000, 3000);
 
     rw_acquire(f, "w2:1", "w");
     rw_release(f, "r1:1", NULL);
@@ -339,7 +338,7 @@ RW_TEST(the_order_is_kept_at_the_server)
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_mark(f, "order"), "2");
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) > 0);
+    assert_true(script_pttl(f, LUA_RWLOCK_RECORD) > 0);
     script_redis(f, "DEL n");
     rw_recheck(f, "r1:1");
     assert_held(f, "w1:1:write write");

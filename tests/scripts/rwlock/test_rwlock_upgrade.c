@@ -3,15 +3,9 @@
 /* Both modes of one owner: reading beside writing, upgrade and downgrade. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/rw_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- reading beside the own write ---- */
 
@@ -71,9 +65,9 @@ RW_TEST(the_hash_lives_as_long_as_who_is_left)
                   (lua_rwlock_ask){.mode = 'r',
                                    .lease = 20000,
                                    .writes = "w1:1"});
-    assert_in_range(number(script_redis(f, "PTTL n")), 80000, 90000);
+    assert_in_range(script_pttl(f, "n"), 80000, 90000);
     rw_release(f, "w1:1", NULL);
-    assert_in_range(number(script_redis(f, "PTTL n")), 19000, 20000);
+    assert_in_range(script_pttl(f, "n"), 19000, 20000);
 }
 
 /* Else a dead writer would keep all out for as long as it once read. */
@@ -84,9 +78,9 @@ RW_TEST(the_hash_of_a_writer_does_not_keep_the_lease_of_a_read)
                   (lua_rwlock_ask){.mode = 'r',
                                    .lease = 600000,
                                    .writes = "w1:1"});
-    assert_in_range(number(script_redis(f, "PTTL n")), 590000, 600000);
+    assert_in_range(script_pttl(f, "n"), 590000, 600000);
     rw_release(f, "r1:1", NULL);
-    assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
 }
 
 /* What was extended in between counts. */
@@ -99,7 +93,7 @@ RW_TEST(the_hash_of_a_writer_keeps_the_lease_it_was_extended_to)
                                    .writes = "w1:1"});
     assert_like(rw_confirm(f, "w1:1", NULL, 50000), "1 * 0 1");
     rw_release(f, "r1:1", NULL);
-    assert_in_range(number(script_redis(f, "PTTL n")), 49000, 50000);
+    assert_in_range(script_pttl(f, "n"), 49000, 50000);
 }
 
 /* ---- upgrade ---- */
@@ -230,7 +224,7 @@ RW_TEST(a_phase_that_begins_without_a_record_has_one_with_an_end)
     script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
     assert_like(rw_release(f, "u2:1", "1"), "1 2 0 0");
     assert_held(f, "u1:1 read");
-    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) > 0);
+    assert_true(script_pttl(f, LUA_RWLOCK_RECORD) > 0);
 }
 
 /* A dead process must not keep readers out with an upgrade it waited for. */
@@ -408,7 +402,7 @@ RW_TEST(the_lease_of_a_writer_is_not_prolonged_when_its_read_ends)
     script_redis(f, "PEXPIRE n 9000");
     script_redis(f, "PEXPIRE %s 9000", lua_rwlock_timeout("r1:1"));
     rw_release(f, "r1:1", NULL);
-    assert_in_range(number(script_redis(f, "PTTL n")), 1, 9000);
+    assert_in_range(script_pttl(f, "n"), 1, 9000);
 }
 
 RW_TEST(a_lapsed_read_among_others_does_not_stay_either)
@@ -466,7 +460,7 @@ RW_TEST(an_upgrade_shortens_no_lease_of_its_base)
     rw_acquire_for(f, "u1:1", "u", 60000);
     rw_acquire_as(f, "u2:1",
                   (lua_rwlock_ask){.mode = 'x', .lease = 5000, .base = "u1:1"});
-    assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 RW_TEST(a_downgrade_shortens_no_lease_of_another_read)
@@ -477,9 +471,8 @@ RW_TEST(a_downgrade_shortens_no_lease_of_another_read)
                                    .lease = 60000,
                                    .writes = "w1:1"});
     assert_like(rw_downgrade(f, "w1:1", NULL, 5000), "1 * 0 0");
-    assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
-    assert_in_range(number(
-                        script_redis(f, "PTTL %s", lua_rwlock_timeout("w1:1"))),
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
+    assert_in_range(script_number(f, "PTTL %s", lua_rwlock_timeout("w1:1")),
                     4000, 5000);
 }
 

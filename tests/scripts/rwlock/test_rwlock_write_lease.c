@@ -5,24 +5,12 @@
  * owner keeps the hash for longer, and what is left of it after a downgrade.
  */
 
-#include <stdlib.h>
-
 #include "support/check.h"
 #include "support/rw_script.h"
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 static long long lease_of(script_fixture *f, const char *claim)
 {
-    return number(script_redis(f, "PTTL %s", lua_rwlock_timeout(claim)));
-}
-
-static long long lease_of_hash(script_fixture *f)
-{
-    return number(script_redis(f, "PTTL n"));
+    return script_number(f, "PTTL %s", lua_rwlock_timeout(claim));
 }
 
 /* For a lease in ms, beside a hold of the same owner; queues if need be. */
@@ -45,7 +33,7 @@ RW_TEST(a_write_above_a_read_has_its_own_lease)
     rw_acquire(f, "u1:1", "u");
     assert_like(acquire_on(f, "u2:1", "w", 500, "u1:1"), "1 * 500");
     assert_in_range(lease_of(f, "u2:1"), 1, 500);
-    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_like(acquire_on(f, "u2:1", "w", 500, "u1:1"), "1 *");
     assert_in_range(script_item(f, 2), 0, 500);
 }
@@ -55,7 +43,7 @@ RW_TEST(a_read_beside_a_write_does_not_prolong_that)
     rw_acquire_for(f, "u1:1", "w", 5000);
     acquire_on(f, "u2:1", "r", 60000, "u1:1");
     assert_in_range(lease_of(f, "u1:1"), 4000, 5000);
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
     acquire_on(f, "u3:1", "r", 90000, "u1:1");
     assert_in_range(lease_of(f, "u1:1"), 4000, 5000);
 }
@@ -87,7 +75,7 @@ RW_TEST(a_renewal_lengthens_the_write_above_a_read)
     assert_in_range(lease_of(f, "u2:1"), 19000, 20000);
     assert_like(rw_confirm(f, "u2:1", NULL, 90000), "1 * 0 1");
     assert_in_range(lease_of(f, "u2:1"), 89000, 90000);
-    assert_in_range(lease_of_hash(f), 89000, 90000);
+    assert_in_range(script_pttl(f, "n"), 89000, 90000);
 }
 
 RW_TEST(the_end_of_the_read_leaves_the_write_its_lease)
@@ -96,7 +84,7 @@ RW_TEST(the_end_of_the_read_leaves_the_write_its_lease)
     acquire_on(f, "u2:1", "w", 5000, "u1:1");
     rw_release(f, "u1:1", NULL);
     assert_held(f, "u2:1:write write");
-    assert_in_range(lease_of_hash(f), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
 }
 
 /* ---- its end ---- */
@@ -211,7 +199,7 @@ RW_TEST(a_downgrade_above_a_read_has_what_the_write_had)
     rw_confirm(f, "u2:1", NULL, 20000);
     assert_like(rw_downgrade(f, "u2:1", NULL, 5000), "1 * 0 0");
     assert_in_range(lease_of(f, "u2:1"), 19000, 20000);
-    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
 /* The answer says so long: what a full server keeps of it must not be less. */
@@ -223,7 +211,7 @@ RW_TEST(an_extension_on_a_full_server_outlives_the_own_read)
     assert_like(rw_confirm(f, "u1:1", NULL, 40000), "1 40000 *");
     assert_like(rw_release(f, "u2:1", NULL), "1 2 0 0");
     assert_held(f, "u1:1:write write");
-    assert_in_range(lease_of_hash(f), 39000, 40000);
+    assert_in_range(script_pttl(f, "n"), 39000, 40000);
 }
 
 int main(void)

@@ -3,16 +3,10 @@
 /* acquire: taking permits, and queueing for them. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/permits.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- taking ---- */
 
@@ -85,9 +79,8 @@ PERMITS_TEST(the_zset_ends_with_the_counter)
     script_redis(f, "SET n 2 PX 5000");
     permits_acquire(f, "u1:1", 1);
     assert_string_equal(script_redis(f, "KEYS n:timeout"), "");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_ZSET])),
-                    4000, 5000);
-    assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
+    assert_in_range(script_key_pttl(f, PERMITS_ZSET), 4000, 5000);
+    assert_in_range(script_pttl(f, "n"), 4000, 5000);
 }
 
 PERMITS_TEST(what_is_beside_it_ends_by_itself)
@@ -95,13 +88,11 @@ PERMITS_TEST(what_is_beside_it_ends_by_itself)
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 60000});
     permits_acquire(f, "u2:1", 1);
-    assert_in_range(number(
-                        script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])),
+    assert_in_range(script_key_pttl(f, PERMITS_HOLDERS),
                     PERMITS_LIFE_MS + 50000, 2 * PERMITS_LIFE_MS + 60000);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])),
-                    PERMITS_LIFE_MS + 50000, PERMITS_LIFE_MS + 60000);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_QUEUE])),
-                    600000, 660000);
+    assert_in_range(script_key_pttl(f, PERMITS_RECORD), PERMITS_LIFE_MS + 50000,
+                    PERMITS_LIFE_MS + 60000);
+    assert_in_range(script_key_pttl(f, PERMITS_QUEUE), 600000, 660000);
 }
 
 /* A longer lease that is already there keeps its record. */
@@ -110,8 +101,7 @@ PERMITS_TEST(a_short_lease_does_not_shorten_the_record_of_a_long_one)
     permits_set(f, 2);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000000});
     permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 1000});
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
-                90000000);
+    assert_true(script_key_pttl(f, PERMITS_HOLDERS) > 90000000);
 }
 
 /* ---- once more ---- */

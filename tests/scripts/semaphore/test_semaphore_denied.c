@@ -7,7 +7,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -48,11 +47,6 @@ static const char cannot[] = "!DENIED *";
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), N = 4 };
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 /* u1:1 has 3 of 4; u2:1 and u3:1 wait for 2 and 1, and can be reached. */
 static void two_wait(script_fixture *f)
 {
@@ -60,12 +54,6 @@ static void two_wait(script_fixture *f)
     permits_acquire(f, "u1:1", 3);
     permits_acquire(f, "u2:1", 2);
     permits_acquire(f, "u3:1", 1);
-}
-
-static void start_over(script_fixture *f)
-{
-    script_deny(f, NULL);
-    server_flush(f->server);
 }
 
 static void listen_to_all(script_fixture *f)
@@ -85,14 +73,13 @@ static void assert_sound(script_fixture *f, const char *denied)
 {
     static const int own[] = {PERMITS_RECORD, PERMITS_QUEUE, PERMITS_HOLDERS};
     static const char *const claims[] = {"u1:1", "u2:1", "u3:1"};
-    long long total =
-        number(script_redis(f, "GET n")) +
-        number(script_redis(f, "ZCARD %s", f->keys[PERMITS_ZSET]));
+    long long total = script_number(f, "GET n") +
+                      script_number(f, "ZCARD %s", f->keys[PERMITS_ZSET]);
 
     if (total != N)
         fail_msg("without %s: %lld permits", denied, total);
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        if (number(script_redis(f, "PTTL %s", f->keys[own[i]])) == -1)
+        if (script_pttl(f, f->keys[own[i]]) == -1)
             fail_msg("without %s: %s for ever", denied, f->keys[own[i]]);
     }
     for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
@@ -114,7 +101,7 @@ PERMITS_TEST(an_acquire_without_a_right_leaves_nothing_behind)
             assert_books(f, N, N);
         else
             assert_books(f, N, 1);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -141,7 +128,7 @@ PERMITS_TEST(an_acquire_that_makes_room_without_a_right_is_sound)
         script_deny(f, commands[i]);
         permits_acquire(f, "u2:1", 3);
         assert_sound(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -154,7 +141,7 @@ PERMITS_TEST(queueing_without_a_right_leaves_no_half_a_place)
         permits_acquire(f, "u2:1", 2);
         assert_sound(f, commands[i]);
         assert_books(f, N, 1);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -167,13 +154,13 @@ PERMITS_TEST(a_resize_without_a_right_is_done_or_not)
         permits_acquire(f, "u2:1", 1);
         script_deny(f, commands[i]);
         permits_resize(f, 4);
-        if (number(script_redis(f, "GET n")) +
-                number(script_redis(f, "ZCARD %s", f->keys[PERMITS_ZSET])) ==
+        if (script_number(f, "GET n") +
+                script_number(f, "ZCARD %s", f->keys[PERMITS_ZSET]) ==
             N)
             assert_sound(f, commands[i]);
         else
             assert_books(f, 3, 0);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -191,7 +178,7 @@ PERMITS_TEST(a_number_that_is_denied_can_be_set_again)
             assert_like(permits_resize(f, 5), "1 0 0");
         }
         assert_books(f, 5, 3);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -203,7 +190,7 @@ PERMITS_TEST(a_first_number_that_is_denied_can_be_set_again)
         script_deny(f, NULL);
         assert_like(permits_acquire_of(f, "u1:1", 1, N, 's'), "1 *");
         assert_books(f, N, N - 1);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -224,7 +211,7 @@ PERMITS_TEST(a_release_without_a_right_keeps_the_queue)
         assert_true(waits(f, "u3:1") || permits_left(f, "u3:1", 1) > 0);
         if (f->answer->type == REDIS_REPLY_ERROR)
             assert_books(f, N, 1);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -307,7 +294,7 @@ PERMITS_TEST(a_recheck_without_a_right_keeps_the_place)
         assert_sound(f, commands[i]);
         /* What is free is the first's, or it is told why not. */
         assert_true((f->answer->type == REDIS_REPLY_ERROR) == waits(f, "u2:1"));
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -321,7 +308,7 @@ PERMITS_TEST(leaving_without_a_right_leaves_all_sound)
         assert_sound(f, commands[i]);
         permits_leave(f, "u2:1", true);
         assert_sound(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 
@@ -333,7 +320,7 @@ PERMITS_TEST(force_without_a_right_leaves_all_sound)
         script_deny(f, commands[i]);
         permits_force(f, "");
         assert_sound(f, commands[i]);
-        start_over(f);
+        script_start_over(f);
     }
 }
 

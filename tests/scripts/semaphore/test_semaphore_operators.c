@@ -4,7 +4,6 @@
    semaphores that nobody uses. And the last numbers, and a replica. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -14,11 +13,6 @@
 static const char cannot[] = "!DENIED *";
 
 static const char java[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- import ---- */
 
@@ -237,8 +231,7 @@ static void assert_only_fence(script_fixture *f, int64_t fence)
     assert_true(permits_record(f, &record));
     assert_memory_equal(record.layout.bytes, "2-", 2);
     assert_true(record.fence >= fence);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])),
-                    3540000, 3600000);
+    assert_in_range(script_key_pttl(f, PERMITS_RECORD), 3540000, 3600000);
 }
 
 /* Forgetting says so and changes nothing at all. */

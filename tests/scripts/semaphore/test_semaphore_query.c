@@ -4,16 +4,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/permits.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* u1:1 has 2 and u5:1 has 1 of 4; u2:1 waits for 2, and can be reached. */
 static void one_waits(script_fixture *f)
@@ -68,8 +62,7 @@ PERMITS_TEST(an_unset_semaphore_is_set_by_a_resize)
     assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
     assert_books(f, 3, 3);
     assert_like(script_redis(f, "GET %s", f->keys[PERMITS_RECORD]), "2p 0 *");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])) >
-                0);
+    assert_true(script_key_pttl(f, PERMITS_RECORD) > 0);
 }
 
 PERMITS_TEST(the_same_number_changes_and_tells_nothing)

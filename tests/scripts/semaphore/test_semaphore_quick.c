@@ -4,18 +4,12 @@
    long one does, and an acquire. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/permits.h"
 
 enum { N = 4 };
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* Four permits, of which u0:1 has one: from now on the short way is open. */
 static void begin(script_fixture *f)
@@ -80,11 +74,9 @@ PERMITS_TEST(what_is_known_of_the_holder_outlives_its_lease)
 {
     begin(f);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 10000000});
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
-                10000000);
+    assert_true(script_key_pttl(f, PERMITS_HOLDERS) > 10000000);
     permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 1000});
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
-                10000000);
+    assert_true(script_key_pttl(f, PERMITS_HOLDERS) > 10000000);
 }
 
 PERMITS_TEST(the_record_outlives_the_lease)
@@ -92,8 +84,7 @@ PERMITS_TEST(the_record_outlives_the_lease)
     begin(f);
     script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_RECORD]);
     assert_like(permits_acquire(f, "u1:1", 1), "1 *");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])) >
-                PERMITS_LIFE_MS);
+    assert_true(script_key_pttl(f, PERMITS_RECORD) > PERMITS_LIFE_MS);
 }
 
 PERMITS_TEST(the_permit_ends_with_the_counter)
@@ -101,8 +92,7 @@ PERMITS_TEST(the_permit_ends_with_the_counter)
     begin(f);
     script_redis(f, "PEXPIRE n 5000");
     assert_like(permits_acquire(f, "u1:1", 1), "1 *");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_ZSET])),
-                    4000, 5000);
+    assert_in_range(script_key_pttl(f, PERMITS_ZSET), 4000, 5000);
 }
 
 PERMITS_TEST(a_turn_of_the_others_ends)

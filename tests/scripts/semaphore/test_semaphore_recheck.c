@@ -3,16 +3,10 @@
 /* touch, and close of those who leave: what waiters do. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/permits.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* u1:1 has 2 of 4, u5:1 the others; u2:1 and u3:1 wait for 3 and 1, and can be
    reached. */
@@ -292,8 +286,7 @@ PERMITS_TEST(a_claim_that_is_given_up_is_remembered_for_a_while)
 {
     permits_set(f, 1);
     assert_like(permits_leave(f, "u1:1", true), "1 0 0 0");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_QUEUE])),
-                    650000, 660000);
+    assert_in_range(script_key_pttl(f, PERMITS_QUEUE), 650000, 660000);
     assert_like(permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 0}),
                 "!LKVOID*");
 }

@@ -6,7 +6,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -14,11 +13,6 @@
 #include "support/permits.h"
 
 enum { SKEW_MS = 10000 };
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* u1:1 has 2 of 2; u2:1 waits for 1, and can be reached. */
 static void one_waits(script_fixture *f)
@@ -142,7 +136,7 @@ static void forty_are_taken_back(script_fixture *f)
 
 static long long on_record(script_fixture *f)
 {
-    return number(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]));
+    return script_number(f, "HLEN %s", f->keys[PERMITS_HOLDERS]);
 }
 
 /* A look at them begins where the clock says. */

@@ -3,16 +3,10 @@
 /* keep and renew: how long permits are kept. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
 #include "support/permits.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* ---- confirm ---- */
 
@@ -80,8 +74,7 @@ PERMITS_TEST(a_confirm_does_not_shorten_the_record_of_a_long_lease)
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000000});
     permits_acquire(f, "u2:1", 1);
     permits_keep(f, "u2:1", 0, 40000);
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
-                90000000);
+    assert_true(script_key_pttl(f, PERMITS_HOLDERS) > 90000000);
 }
 
 /* ---- renew ---- */
@@ -104,10 +97,8 @@ PERMITS_TEST(what_is_known_of_the_holder_is_kept)
     permits_set(f, 1);
     permits_acquire(f, "u1:1", 1);
     permits_keep(f, "u1:1", 0, 9000000);
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
-                9000000);
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])) >
-                9000000);
+    assert_true(script_key_pttl(f, PERMITS_HOLDERS) > 9000000);
+    assert_true(script_key_pttl(f, PERMITS_RECORD) > 9000000);
 }
 
 PERMITS_TEST(the_lost_are_named)

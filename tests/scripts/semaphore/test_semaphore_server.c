@@ -7,16 +7,9 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/permits.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* u1:1 has both; u2:1 and u3:1 wait for one each, and can be reached. */
 static void two_wait(script_fixture *f)
@@ -253,24 +246,6 @@ PERMITS_TEST(holders_of_another_type_stop_a_script_before_it_begins)
 
 /* ---- cost ---- */
 
-/* How many commands the scripts called since the statistics were reset. */
-static long long commands_called(script_fixture *f)
-{
-    const char *line = script_redis(f, "INFO commandstats");
-    long long sum = 0;
-
-    while ((line = strstr(line, "cmdstat_")) != NULL) {
-        const char *calls = strstr(line, ":calls=");
-
-        assert_non_null(calls);
-        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
-            strncmp(line, "cmdstat_config", 14) != 0)
-            sum += number(calls + strlen(":calls="));
-        line = calls;
-    }
-    return sum;
-}
-
 PERMITS_TEST(a_permit_that_nobody_else_wants_costs_few_commands)
 {
     int64_t fence;
@@ -281,11 +256,11 @@ PERMITS_TEST(a_permit_that_nobody_else_wants_costs_few_commands)
     permits_acquire(f, "u0:1", 1);
     script_redis(f, "CONFIG RESETSTAT");
     permits_acquire(f, "u2:1", 1);
-    assert_in_range(commands_called(f), 1, 13);
+    assert_in_range(script_commands_called(f), 1, 13);
     fence = script_item(f, 1);
     script_redis(f, "CONFIG RESETSTAT");
     permits_release(f, "u2:1", fence);
-    assert_in_range(commands_called(f), 1, 7);
+    assert_in_range(script_commands_called(f), 1, 7);
 }
 
 PERMITS_TEST(the_short_way_leaves_what_the_long_one_leaves)
@@ -321,7 +296,7 @@ PERMITS_TEST(a_hand_over_costs_the_same_with_many_waiters)
     fence = permits_fence(f, "u1:1");
     script_redis(f, "CONFIG RESETSTAT");
     permits_release(f, "u1:1", fence);
-    cost = commands_called(f);
+    cost = script_commands_called(f);
     assert_in_range(cost, 1, 25);
     for (int i = 0; i < 200; i++) {
         snprintf(claim, sizeof(claim), "w%d:1", i);
@@ -330,7 +305,7 @@ PERMITS_TEST(a_hand_over_costs_the_same_with_many_waiters)
     fence = permits_fence(f, "u2:1");
     script_redis(f, "CONFIG RESETSTAT");
     permits_release(f, "u2:1", fence);
-    assert_in_range(commands_called(f), 1, cost + 1);
+    assert_in_range(script_commands_called(f), 1, cost + 1);
     assert_like(script_heard(f),
                 "latchkey:in::u2 grant *latchkey:in::u3 grant *");
 }

@@ -3,7 +3,6 @@
 /* The siglock's scripts, key by key. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -12,16 +11,11 @@
 /* What a script is told that lacks a right. */
 static const char cannot[] = "!DENIED *";
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 /* One signal lies there, for a second. */
 static void assert_told(script_fixture *f)
 {
     assert_like(script_redis(f, "LRANGE lock-signal:n 0 -1"), "1");
-    assert_in_range(number(script_redis(f, "PTTL lock-signal:n")), 1, 1000);
+    assert_in_range(script_pttl(f, "lock-signal:n"), 1, 1000);
 }
 
 static void assert_not_told(script_fixture *f)
@@ -35,7 +29,7 @@ SCRIPT_TEST(a_free_lock_is_taken_with_a_lease)
 {
     assert_like(sig_acquire(f, "u:1"), "1 30000");
     assert_like(script_redis(f, "GET lock:n"), "u:1");
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 29000, 30000);
+    assert_in_range(script_pttl(f, "lock:n"), 29000, 30000);
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
@@ -46,7 +40,7 @@ SCRIPT_TEST(acquiring_again_changes_nothing)
     sig_acquire(f, "u:1");
     assert_int_equal(script_item(f, 0), 1);
     assert_in_range(script_item(f, 1), 4000, 5000);
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 4000, 5000);
+    assert_in_range(script_pttl(f, "lock:n"), 4000, 5000);
 }
 
 SCRIPT_TEST(a_lock_that_is_held_tells_how_long)
@@ -151,7 +145,7 @@ SCRIPT_TEST(who_leaves_what_another_holds_tells_nobody)
 SCRIPT_TEST(a_claim_that_was_given_up_is_refused)
 {
     assert_like(sig_leave(f, "u:1", 60000), "1 0");
-    assert_in_range(number(script_redis(f, "PTTL " SIG_VOID)), 59000, 60000);
+    assert_in_range(script_pttl(f, SIG_VOID), 59000, 60000);
     assert_like(sig_acquire(f, "u:1"), "!LKVOID*");
     assert_like(sig_acquire(f, "u:2"), "1 30000");
 }
@@ -162,12 +156,12 @@ SCRIPT_TEST(a_lease_is_only_lengthened)
 {
     sig_acquire(f, "u:1");
     assert_like(sig_renew(f, "u:1", 60000), "1 ()");
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 59000, 60000);
+    assert_in_range(script_pttl(f, "lock:n"), 59000, 60000);
     assert_like(sig_renew(f, "u:1", 5000), "1 ()");
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 59000, 60000);
+    assert_in_range(script_pttl(f, "lock:n"), 59000, 60000);
     script_redis(f, "PERSIST lock:n");
     assert_like(sig_renew(f, "u:1", 5000), "1 ()");
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 4000, 5000);
+    assert_in_range(script_pttl(f, "lock:n"), 4000, 5000);
     assert_like(sig_renew(f, "u:2", 5000), "1 (2 2)");
     script_redis(f, "DEL lock:n");
     assert_like(sig_renew(f, "u:1", 5000), "1 (2 0)");
@@ -186,7 +180,7 @@ SCRIPT_TEST(many_leases_are_lengthened_at_once)
     script_redis(f, "HSET lock:c u:3 1");
     assert_like(script_run_keys(f, lk__siglock_renew.script, keys, 8, args),
                 "1 (4 2 6 2 8 0)");
-    assert_in_range(number(script_redis(f, "PTTL lock:a")), 59000, 60000);
+    assert_in_range(script_pttl(f, "lock:a"), 59000, 60000);
     assert_like(script_redis(f, "PTTL lock:b"), "-1");
     assert_like(script_redis(f, "EXISTS lock:d"), "0");
 }
@@ -201,7 +195,7 @@ SCRIPT_TEST(each_key_is_looked_at_by_itself)
     sig_acquire(f, "u:1");
     assert_like(script_run_keys(f, lk__siglock_renew.script, lock, 1, claim),
                 "1 ()");
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 59000, 60000);
+    assert_in_range(script_pttl(f, "lock:n"), 59000, 60000);
     assert_like(script_run_keys(f, lk__siglock_renew.script, voids, 1, voided),
                 "1 ()");
     script_redis(f, "ZADD " SIG_VOID " 1 u:1");
@@ -220,7 +214,7 @@ SCRIPT_TEST(a_revoked_lock_stands_and_is_not_renewed)
     assert_like(sig_revoke(f, owner), "1 ????? 1");
     assert_like(script_redis(f, "GET lock:n"), owner);
     assert_like(sig_renew(f, owner, 60000), "1 (1 4)");
-    assert_in_range(number(script_redis(f, "PTTL lock:n")), 20000, 30000);
+    assert_in_range(script_pttl(f, "lock:n"), 20000, 30000);
     assert_like(sig_release(f, owner), "1 1");
     assert_like(sig_revoke(f, owner), "2");
 }

@@ -11,18 +11,13 @@
 /* What a script is told that lacks a right. */
 static const char cannot[] = "!DENIED *";
 
-static long long value_of(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 SCRIPT_TEST(one_importer_has_the_siglock)
 {
     assert_like(sig_import(f, "u:1", "v:1"), "2 0");
     sig_acquire(f, "u:1");
     assert_like(sig_import(f, "u:1", "v:1"), "1 60000");
     assert_like(script_redis(f, "GET lock:n"), "v:1");
-    assert_in_range(value_of(script_redis(f, "PTTL lock:n")), 59000, 60000);
+    assert_in_range(script_pttl(f, "lock:n"), 59000, 60000);
     assert_like(sig_import(f, "u:1", "v:1"), "1 *");
     assert_like(sig_import(f, "u:1", "w:1"), "2 2");
     assert_like(sig_release(f, "u:1"), "1 0");
