@@ -78,6 +78,36 @@ static lk_status call_and_free(locking *f, lk_client *client,
     return sleeper_end(&s);
 }
 
+/* Makes a handle of this kind, with the options that lk_..._new() takes behind the
+   name, and frees it in the midst of each of these calls. */
+#define ASSERT_FREED_DURING(kind, calls, expected, ...)                        \
+    for (size_t i = 0; i < sizeof(calls) / sizeof((calls)[0]); i++) {          \
+        lk_##kind *handle = NULL;                                              \
+                                                                               \
+        assert_status(lk_##kind##_new(&handle, client, __VA_ARGS__), LK_OK);   \
+        assert_status(call_and_free(f, client, (calls)[i], handle,             \
+                                    free_##kind),                              \
+                      expected);                                               \
+    }
+#define FREES(kind)                                                            \
+    static void free_##kind(void *handle)                                      \
+    {                                                                          \
+        lk_##kind##_free(handle);                                              \
+    }
+
+typedef lk_status (*const call_of)(void *handle);
+
+FREES(lock)
+FREES(rwlock)
+FREES(semaphore)
+FREES(plain_semaphore)
+FREES(latch)
+FREES(cell)
+FREES(flight)
+FREES(leader)
+FREES(stripes)
+FREES(siglock)
+
 static lk_status lock_info(void *handle)
 {
     lk_info *info = NULL;
@@ -95,23 +125,12 @@ static lk_status lock_acquire(void *handle)
     return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
-static void lock_free(void *handle)
-{
-    lk_lock_free(handle);
-}
-
 LOCKING_TEST(a_lock_may_be_freed_during_its_call)
 {
-    lk_status (*const calls[])(void *handle) = {lock_info, lock_acquire};
+    call_of calls[] = {lock_info, lock_acquire};
     lk_client *client = locking_open_calm(f, NULL);
 
-    for (size_t i = 0; i < 2; i++) {
-        lk_lock *lock = NULL;
-
-        assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
-        assert_status(call_and_free(f, client, calls[i], lock, lock_free),
-                      LK_OK);
-    }
+    ASSERT_FREED_DURING(lock, calls, LK_OK, "n", NULL);
 }
 
 static lk_status rwlock_state(void *handle)
@@ -121,19 +140,12 @@ static lk_status rwlock_state(void *handle)
     return lk_rwlock_state_get(handle, &how);
 }
 
-static void rwlock_free(void *handle)
-{
-    lk_rwlock_free(handle);
-}
-
 LOCKING_TEST(a_read_write_lock_may_be_freed_during_its_call)
 {
+    call_of calls[] = {rwlock_state};
     lk_client *client = locking_open_calm(f, NULL);
-    lk_rwlock *lock = NULL;
 
-    assert_status(lk_rwlock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(call_and_free(f, client, rwlock_state, lock, rwlock_free),
-                  LK_OK);
+    ASSERT_FREED_DURING(rwlock, calls, LK_OK, "n", NULL);
 }
 
 static lk_status semaphore_resize(void *handle)
@@ -149,42 +161,21 @@ static lk_status semaphore_acquire(void *handle)
     return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
-static void semaphore_free(void *handle)
-{
-    lk_semaphore_free(handle);
-}
-
 static lk_status plain_release(void *handle)
 {
     return lk_plain_semaphore_release(handle, 1);
 }
 
-static void plain_free(void *handle)
-{
-    lk_plain_semaphore_free(handle);
-}
-
 LOCKING_TEST(a_semaphore_may_be_freed_during_its_call)
 {
-    lk_status (*const calls[])(void *handle) = {semaphore_acquire,
-                                                semaphore_resize};
+    call_of calls[] = {semaphore_acquire, semaphore_resize};
+    call_of plain_calls[] = {plain_release};
     lk_client *client = locking_open_calm(f, NULL);
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 2};
-    lk_plain_semaphore *plain = NULL;
 
-    for (size_t i = 0; i < 2; i++) {
-        lk_semaphore *semaphore = NULL;
-
-        assert_status(lk_semaphore_new(&semaphore, client, "n", &options),
-                      LK_OK);
-        assert_status(call_and_free(f, client, calls[i], semaphore,
-                                    semaphore_free),
-                      LK_OK);
-    }
-    assert_status(lk_plain_semaphore_new(&plain, client, "p"), LK_OK);
-    assert_status(call_and_free(f, client, plain_release, plain, plain_free),
-                  LK_EUNSET);
+    ASSERT_FREED_DURING(semaphore, calls, LK_OK, "n", &options);
+    ASSERT_FREED_DURING(plain_semaphore, plain_calls, LK_EUNSET, "p");
 }
 
 static lk_status latch_count(void *handle)
@@ -194,19 +185,12 @@ static lk_status latch_count(void *handle)
     return lk_latch_count(handle, &count);
 }
 
-static void latch_free(void *handle)
-{
-    lk_latch_free(handle);
-}
-
 LOCKING_TEST(a_latch_may_be_freed_during_its_call)
 {
+    call_of calls[] = {latch_count};
     lk_client *client = locking_open_calm(f, NULL);
-    lk_latch *latch = NULL;
 
-    assert_status(lk_latch_new(&latch, client, "n", NULL), LK_OK);
-    assert_status(call_and_free(f, client, latch_count, latch, latch_free),
-                  LK_EUNSET);
+    ASSERT_FREED_DURING(latch, calls, LK_EUNSET, "n", NULL);
 }
 
 static lk_status
@@ -222,19 +206,12 @@ static lk_status cell_update(void *handle)
     return lk_cell_update(handle, NULL, draw, NULL, NULL);
 }
 
-static void cell_free(void *handle)
-{
-    lk_cell_free(handle);
-}
-
 LOCKING_TEST(a_cell_may_be_freed_during_its_call)
 {
+    call_of calls[] = {cell_update};
     lk_client *client = locking_open_calm(f, NULL);
-    lk_cell *cell = NULL;
 
-    assert_status(lk_cell_new(&cell, client, "n", NULL), LK_OK);
-    assert_status(call_and_free(f, client, cell_update, cell, cell_free),
-                  LK_OK);
+    ASSERT_FREED_DURING(cell, calls, LK_OK, "n", NULL);
 }
 
 static lk_status compute(lk_flight_ticket *ticket, void *data)
@@ -253,19 +230,12 @@ static lk_status flight_do(void *handle)
     return status;
 }
 
-static void flight_free(void *handle)
-{
-    lk_flight_free(handle);
-}
-
 LOCKING_TEST(a_flight_may_be_freed_during_its_call)
 {
+    call_of calls[] = {flight_do};
     lk_client *client = locking_open_calm(f, NULL);
-    lk_flight *flight = NULL;
 
-    assert_status(lk_flight_new(&flight, client, "n", NULL), LK_OK);
-    assert_status(call_and_free(f, client, flight_do, flight, flight_free),
-                  LK_OK);
+    ASSERT_FREED_DURING(flight, calls, LK_OK, "n", NULL);
 }
 
 static lk_status leader_campaign(void *handle)
@@ -285,24 +255,12 @@ static lk_status leader_observe(void *handle)
     return status;
 }
 
-static void leader_free(void *handle)
-{
-    lk_leader_free(handle);
-}
-
 LOCKING_TEST(a_leader_may_be_freed_during_its_call)
 {
-    lk_status (*const calls[])(void *handle) = {leader_campaign,
-                                                leader_observe};
+    call_of calls[] = {leader_campaign, leader_observe};
     lk_client *client = locking_open_calm(f, NULL);
 
-    for (size_t i = 0; i < 2; i++) {
-        lk_leader *leader = NULL;
-
-        assert_status(lk_leader_new(&leader, client, "n", NULL), LK_OK);
-        assert_status(call_and_free(f, client, calls[i], leader, leader_free),
-                      LK_OK);
-    }
+    ASSERT_FREED_DURING(leader, calls, LK_OK, "n", NULL);
 }
 
 static lk_status stripes_acquire(void *handle)
@@ -323,24 +281,12 @@ static lk_status stripes_acquire_many(void *handle)
     return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
-static void stripes_free(void *handle)
-{
-    lk_stripes_free(handle);
-}
-
 LOCKING_TEST(stripes_may_be_freed_during_their_call)
 {
-    lk_status (*const calls[])(void *handle) = {stripes_acquire,
-                                                stripes_acquire_many};
+    call_of calls[] = {stripes_acquire, stripes_acquire_many};
     lk_client *client = locking_open_calm(f, NULL);
 
-    for (size_t i = 0; i < 2; i++) {
-        lk_stripes *stripes = NULL;
-
-        assert_status(lk_stripes_new(&stripes, client, "n", NULL), LK_OK);
-        assert_status(call_and_free(f, client, calls[i], stripes, stripes_free),
-                      LK_OK);
-    }
+    ASSERT_FREED_DURING(stripes, calls, LK_OK, "n", NULL);
 }
 
 static lk_status siglock_is_locked(void *handle)
@@ -350,20 +296,12 @@ static lk_status siglock_is_locked(void *handle)
     return lk_siglock_is_locked(handle, &is_locked);
 }
 
-static void siglock_free(void *handle)
-{
-    lk_siglock_free(handle);
-}
-
 LOCKING_TEST(a_siglock_may_be_freed_during_its_call)
 {
+    call_of calls[] = {siglock_is_locked};
     lk_client *client = locking_open_calm(f, NULL);
-    lk_siglock *lock = NULL;
 
-    assert_status(lk_siglock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(call_and_free(f, client, siglock_is_locked, lock,
-                                siglock_free),
-                  LK_OK);
+    ASSERT_FREED_DURING(siglock, calls, LK_OK, "n", NULL);
 }
 
 /* ---- holds ---------------------------------------------------------------------- */
