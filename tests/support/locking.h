@@ -35,9 +35,6 @@ int locking_stop_server(void **state);
 int locking_setup(void **state);
 int locking_teardown(void **state);
 
-#define LOCKING_TEST(name)                                                     \
-    CHECK_TEST_OF(name, locking *f, locking_setup, locking_teardown)
-
 /*
  * The same for a fixture that stands on this one: a struct of so many bytes, zeroed,
  * whose first member is a `locking *`. Its teardown calls locking_end_waits(), frees
@@ -45,6 +42,10 @@ int locking_teardown(void **state);
  */
 int locking_setup_above(void **state, size_t size);
 int locking_teardown_above(void **state);
+
+/* A test, whose fixture is a `locking *f`. */
+#define LOCKS_TEST(name)                                                       \
+    CHECK_TEST_OF(name, locking *f, locking_setup, locking_teardown)
 
 /* Shuts all clients down, so that nobody waits any more, and ends the takers. */
 void locking_end_waits(locking *f);

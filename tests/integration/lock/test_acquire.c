@@ -21,7 +21,7 @@ static lk_hold *again(lk_lock *lock)
 
 /* ---- getting it ---- */
 
-LOCKING_TEST(a_free_lock_is_had_at_once)
+LOCKS_TEST(a_free_lock_is_had_at_once)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -36,7 +36,7 @@ LOCKING_TEST(a_free_lock_is_had_at_once)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(an_acquire_does_not_need_a_ready_client)
+LOCKS_TEST(an_acquire_does_not_need_a_ready_client)
 {
     lk_client *client = locking_open_url(f, server_url(f->server), NULL);
 
@@ -44,7 +44,7 @@ LOCKING_TEST(an_acquire_does_not_need_a_ready_client)
                   LK_OK);
 }
 
-LOCKING_TEST(a_try_for_a_held_lock_is_busy_at_once)
+LOCKS_TEST(a_try_for_a_held_lock_is_busy_at_once)
 {
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
@@ -61,7 +61,7 @@ LOCKING_TEST(a_try_for_a_held_lock_is_busy_at_once)
     assert_status(lk_hold_release(locking_hold(tried)), LK_OK);
 }
 
-LOCKING_TEST(a_wait_lasts_as_long_as_it_was_told)
+LOCKS_TEST(a_wait_lasts_as_long_as_it_was_told)
 {
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *wanted = locking_lock(f, locking_open(f, NULL), "n");
@@ -77,7 +77,7 @@ LOCKING_TEST(a_wait_lasts_as_long_as_it_was_told)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_wait_that_times_out_leaves_the_queue)
+LOCKS_TEST(a_wait_that_times_out_leaves_the_queue)
 {
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *wanted = locking_lock(f, locking_open(f, NULL), "n");
@@ -98,7 +98,7 @@ static bool is_full(void *client)
 }
 
 /* max_pending bounds the requests under way, each of which takes memory. */
-LOCKING_TEST(a_client_with_too_much_under_way_is_full)
+LOCKS_TEST(a_client_with_too_much_under_way_is_full)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 60000,
@@ -124,7 +124,7 @@ LOCKING_TEST(a_client_with_too_much_under_way_is_full)
 }
 
 /* Neither on this thread nor on the one that ended the wait before. */
-LOCKING_TEST(a_failure_does_not_repeat_the_words_of_another)
+LOCKS_TEST(a_failure_does_not_repeat_the_words_of_another)
 {
     lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
@@ -147,7 +147,7 @@ LOCKING_TEST(a_failure_does_not_repeat_the_words_of_another)
 
 /* ---- re-entry ---- */
 
-LOCKING_TEST(a_thread_gets_again_what_it_holds)
+LOCKS_TEST(a_thread_gets_again_what_it_holds)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -166,7 +166,7 @@ LOCKING_TEST(a_thread_gets_again_what_it_holds)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(a_thread_re_enters_by_another_handle_on_the_name)
+LOCKS_TEST(a_thread_re_enters_by_another_handle_on_the_name)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *first = locking_hold(locking_lock(f, client, "n"));
@@ -177,7 +177,7 @@ LOCKING_TEST(a_thread_re_enters_by_another_handle_on_the_name)
     assert_status(lk_hold_release(second), LK_OK);
 }
 
-LOCKING_TEST(holds_may_be_released_in_any_order)
+LOCKS_TEST(holds_may_be_released_in_any_order)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *first = locking_hold(lock);
@@ -193,7 +193,7 @@ LOCKING_TEST(holds_may_be_released_in_any_order)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(another_thread_is_another_owner)
+LOCKS_TEST(another_thread_is_another_owner)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
@@ -204,7 +204,7 @@ LOCKING_TEST(another_thread_is_another_owner)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(an_owner_gets_again_what_it_holds_from_any_thread)
+LOCKS_TEST(an_owner_gets_again_what_it_holds_from_any_thread)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -225,7 +225,7 @@ LOCKING_TEST(an_owner_gets_again_what_it_holds_from_any_thread)
     lk_owner_free(options.owner);
 }
 
-LOCKING_TEST(a_thread_does_not_own_what_its_owner_holds)
+LOCKS_TEST(a_thread_does_not_own_what_its_owner_holds)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -250,7 +250,7 @@ static void *release_it(void *hold)
     return (void *)(intptr_t)lk_hold_release(hold);
 }
 
-LOCKING_TEST(a_hold_may_be_released_by_another_thread)
+LOCKS_TEST(a_hold_may_be_released_by_another_thread)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
@@ -263,7 +263,7 @@ LOCKING_TEST(a_hold_may_be_released_by_another_thread)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(a_hold_outlives_its_handle)
+LOCKS_TEST(a_hold_outlives_its_handle)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
@@ -276,7 +276,7 @@ LOCKING_TEST(a_hold_outlives_its_handle)
 
 /* ---- fences ---- */
 
-LOCKING_TEST(a_fence_is_larger_than_those_before)
+LOCKS_TEST(a_fence_is_larger_than_those_before)
 {
     lk_lock *locks[2] = {locking_lock(f, locking_open(f, NULL), "n"),
                          locking_lock(f, locking_open(f, NULL), "n")};
@@ -291,7 +291,7 @@ LOCKING_TEST(a_fence_is_larger_than_those_before)
     }
 }
 
-LOCKING_TEST(a_fence_grows_on_when_the_server_has_forgotten_all)
+LOCKS_TEST(a_fence_grows_on_when_the_server_has_forgotten_all)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
@@ -339,7 +339,7 @@ static void *crowd_run(void *data)
     return NULL;
 }
 
-LOCKING_TEST(twenty_threads_take_turns)
+LOCKS_TEST(twenty_threads_take_turns)
 {
     lk_client *client = locking_open(f, NULL);
     struct crowd crowd = {.lock = locking_lock(f, client, "n")};
@@ -357,7 +357,7 @@ LOCKING_TEST(twenty_threads_take_turns)
     locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-LOCKING_TEST(a_pair_of_acquire_and_release_costs_two_commands)
+LOCKS_TEST(a_pair_of_acquire_and_release_costs_two_commands)
 {
     uint64_t begin = wait_now_ms();
     lk_client *client = locking_open_calm(f, NULL);

@@ -31,7 +31,7 @@ static lk_lock *lock_that_is_held(locking *f, lk_hold **ret_hold)
 
 /* ---- before ---- */
 
-LOCKING_TEST(a_token_that_was_fired_ends_a_wait_before_it_begins)
+LOCKS_TEST(a_token_that_was_fired_ends_a_wait_before_it_begins)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -49,7 +49,7 @@ LOCKING_TEST(a_token_that_was_fired_ends_a_wait_before_it_begins)
     assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
 }
 
-LOCKING_TEST(a_token_that_is_not_fired_changes_nothing)
+LOCKS_TEST(a_token_that_is_not_fired_changes_nothing)
 {
     lk_client *client = locking_open(f, NULL);
     lk_acquire_options options = with(cancel_of(client));
@@ -66,7 +66,7 @@ LOCKING_TEST(a_token_that_is_not_fired_changes_nothing)
 
 /* ---- during ---- */
 
-LOCKING_TEST(a_token_ends_a_wait_and_its_place_in_the_queue)
+LOCKS_TEST(a_token_ends_a_wait_and_its_place_in_the_queue)
 {
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
@@ -87,7 +87,7 @@ LOCKING_TEST(a_token_ends_a_wait_and_its_place_in_the_queue)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(a_token_ends_all_waits_that_name_it_and_no_other)
+LOCKS_TEST(a_token_ends_all_waits_that_name_it_and_no_other)
 {
     enum { WAITS = 6 };
     lk_hold *hold;
@@ -112,7 +112,7 @@ LOCKING_TEST(a_token_ends_all_waits_that_name_it_and_no_other)
     lk_cancel_free(other.cancel);
 }
 
-LOCKING_TEST(a_wait_for_a_server_that_is_not_there_can_be_canceled)
+LOCKS_TEST(a_wait_for_a_server_that_is_not_there_can_be_canceled)
 {
     const lk_client_options client_options = {LK_CLIENT_OPTIONS_INIT,
                                               .offline_ms = 60000};
@@ -138,7 +138,7 @@ static void on_signal(int signal)
     lk_cancel_fire(handlers_cancel);
 }
 
-LOCKING_TEST(a_signal_handler_may_fire_a_token)
+LOCKS_TEST(a_signal_handler_may_fire_a_token)
 {
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
@@ -163,7 +163,7 @@ static void do_nothing(int signal)
     (void)signal;
 }
 
-LOCKING_TEST(a_signal_alone_does_not_end_a_wait)
+LOCKS_TEST(a_signal_alone_does_not_end_a_wait)
 {
     lk_hold *hold;
     lk_lock *lock = lock_that_is_held(f, &hold);
@@ -186,7 +186,7 @@ LOCKING_TEST(a_signal_alone_does_not_end_a_wait)
 /* ---- against a grant ---- */
 
 /* Whichever comes first: nothing that was granted is left behind. */
-LOCKING_TEST(a_grant_that_meets_a_cancel_is_not_lost)
+LOCKS_TEST(a_grant_that_meets_a_cancel_is_not_lost)
 {
     enum { ROUNDS = 50 };
     lk_hold *hold;
@@ -215,7 +215,7 @@ LOCKING_TEST(a_grant_that_meets_a_cancel_is_not_lost)
 
 /* ---- life ---- */
 
-LOCKING_TEST(a_token_may_be_fired_after_the_shutdown)
+LOCKS_TEST(a_token_may_be_fired_after_the_shutdown)
 {
     lk_client *client = locking_open(f, NULL);
     lk_cancel *cancel = cancel_of(client);

@@ -149,7 +149,7 @@ static const call_fn every_hold_has[] = {take_callback_back, set_callback,
 
 enum { EVERY_COUNT = sizeof(every_hold_has) / sizeof(every_hold_has[0]) };
 
-LOCKING_TEST(a_hold_may_end_while_its_callback_is_waited_for)
+LOCKS_TEST(a_hold_may_end_while_its_callback_is_waited_for)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
 
@@ -158,7 +158,7 @@ LOCKING_TEST(a_hold_may_end_while_its_callback_is_waited_for)
     end_during(locking_hold(lock), export_it);
 }
 
-LOCKING_TEST(a_hold_of_a_multilock_may_end_so)
+LOCKS_TEST(a_hold_of_a_multilock_may_end_so)
 {
     lk_client *client = locking_open(f, NULL);
     lk_multilock *set = NULL;
@@ -177,7 +177,7 @@ LOCKING_TEST(a_hold_of_a_multilock_may_end_so)
     lk_multilock_free(set);
 }
 
-LOCKING_TEST(a_hold_of_a_redlock_may_end_so)
+LOCKS_TEST(a_hold_of_a_redlock_may_end_so)
 {
     const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT, .retry_ms = 10,
                                         .durable = 1};

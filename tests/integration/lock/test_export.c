@@ -32,7 +32,7 @@ static lk_hold *passed_hold(locking *f, lk_client *client, lk_lock *lock)
     return NULL;
 }
 
-LOCKING_TEST(a_fence_passed_on_here_is_behind_that_of_the_import)
+LOCKS_TEST(a_fence_passed_on_here_is_behind_that_of_the_import)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *there = locking_lock(f, locking_open(f, NULL), "n");
@@ -52,7 +52,7 @@ LOCKING_TEST(a_fence_passed_on_here_is_behind_that_of_the_import)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_name_that_begins_with_a_blank_is_exported)
+LOCKS_TEST(a_name_that_begins_with_a_blank_is_exported)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, " n");

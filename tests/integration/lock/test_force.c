@@ -24,12 +24,12 @@ static taker *queue_up(locking *f, long long count)
     return t;
 }
 
-LOCKING_TEST(a_free_lock_cannot_be_released_by_force)
+LOCKS_TEST(a_free_lock_cannot_be_released_by_force)
 {
     assert_status(lk_lock_force_release(lock_of_new_client(f)), LK_ENOTHELD);
 }
 
-LOCKING_TEST(a_forced_release_frees_the_lock)
+LOCKS_TEST(a_forced_release_frees_the_lock)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *forcing = lock_of_new_client(f);
@@ -41,7 +41,7 @@ LOCKING_TEST(a_forced_release_frees_the_lock)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(the_holder_is_told_of_a_forced_release)
+LOCKS_TEST(the_holder_is_told_of_a_forced_release)
 {
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));
@@ -57,7 +57,7 @@ LOCKING_TEST(the_holder_is_told_of_a_forced_release)
 }
 
 /* Whether or not the message meets an inbox that does not stand yet. */
-LOCKING_TEST(a_holder_that_has_just_begun_is_told_as_well)
+LOCKS_TEST(a_holder_that_has_just_begun_is_told_as_well)
 {
     enum { ROUNDS = 20 };
     lk_lock *forcing = lock_of_new_client(f);
@@ -87,7 +87,7 @@ static bool has_renewed(void *client)
 
 /* What it was handed it renews soon; the answer comes another way than the message,
    and could overtake it. */
-LOCKING_TEST(a_holder_that_was_handed_the_lock_is_told_too)
+LOCKS_TEST(a_holder_that_was_handed_the_lock_is_told_too)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
@@ -102,7 +102,7 @@ LOCKING_TEST(a_holder_that_was_handed_the_lock_is_told_too)
     assert_status(taker_release(t), LK_ELOST);
 }
 
-LOCKING_TEST(a_forced_release_hands_over_to_the_next_waiter)
+LOCKS_TEST(a_forced_release_hands_over_to_the_next_waiter)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
@@ -118,7 +118,7 @@ LOCKING_TEST(a_forced_release_hands_over_to_the_next_waiter)
 }
 
 /* A release that comes late, of what was taken by force, frees nothing. */
-LOCKING_TEST(the_holder_cannot_release_what_was_taken)
+LOCKS_TEST(the_holder_cannot_release_what_was_taken)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *forcing = lock_of_new_client(f);
@@ -133,7 +133,7 @@ LOCKING_TEST(the_holder_cannot_release_what_was_taken)
 }
 
 /* Nobody told the first holder: the server refuses its release. */
-LOCKING_TEST(a_release_frees_only_what_is_the_holders)
+LOCKS_TEST(a_release_frees_only_what_is_the_holders)
 {
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));

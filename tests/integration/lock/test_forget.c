@@ -53,7 +53,7 @@ static uint64_t lock_once(locking *f, lk_client *client, const char *name)
     return fence;
 }
 
-LOCKING_TEST(a_lock_that_is_held_stays)
+LOCKS_TEST(a_lock_that_is_held_stays)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -64,7 +64,7 @@ LOCKING_TEST(a_lock_that_is_held_stays)
     assert_forgotten(client, "n");
 }
 
-LOCKING_TEST(a_lock_that_is_waited_for_stays)
+LOCKS_TEST(a_lock_that_is_waited_for_stays)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -79,7 +79,7 @@ LOCKING_TEST(a_lock_that_is_waited_for_stays)
     assert_status(taker_join(next), LK_OK);
 }
 
-LOCKING_TEST(fences_do_not_go_back)
+LOCKS_TEST(fences_do_not_go_back)
 {
     lk_client *client = locking_open(f, NULL);
     uint64_t ahead = UINT64_C(8000000000000000); /* of the server's clock */
@@ -94,7 +94,7 @@ LOCKING_TEST(fences_do_not_go_back)
     assert_true(lock_once(f, client, "n") > ahead);
 }
 
-LOCKING_TEST(what_is_forgotten_is_not_listed)
+LOCKS_TEST(what_is_forgotten_is_not_listed)
 {
     lk_list_options options = {LK_LIST_OPTIONS_INIT, .idle = 1};
     lk_client *client = locking_open(f, NULL);
@@ -107,7 +107,7 @@ LOCKING_TEST(what_is_forgotten_is_not_listed)
     lk_listing_free(listing);
 }
 
-LOCKING_TEST(a_read_write_locks_name_becomes_a_latchs)
+LOCKS_TEST(a_read_write_locks_name_becomes_a_latchs)
 {
     lk_client *client = locking_open(f, NULL);
     lk_rwlock *rwlock;
@@ -125,7 +125,7 @@ LOCKING_TEST(a_read_write_locks_name_becomes_a_latchs)
     assert_status(arm(client, "n"), LK_OK);
 }
 
-LOCKING_TEST(a_semaphores_name_becomes_a_plain_ones)
+LOCKS_TEST(a_semaphores_name_becomes_a_plain_ones)
 {
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 3};
     lk_client *client = locking_open(f, NULL);
@@ -147,7 +147,7 @@ LOCKING_TEST(a_semaphores_name_becomes_a_plain_ones)
     lk_plain_semaphore_free(plain);
 }
 
-LOCKING_TEST(a_plain_semaphores_name_becomes_a_locks)
+LOCKS_TEST(a_plain_semaphores_name_becomes_a_locks)
 {
     lk_client *client = locking_open(f, NULL);
     lk_plain_semaphore *plain;
@@ -161,7 +161,7 @@ LOCKING_TEST(a_plain_semaphores_name_becomes_a_locks)
     lock_once(f, client, "n");
 }
 
-LOCKING_TEST(a_latchs_name_becomes_a_locks)
+LOCKS_TEST(a_latchs_name_becomes_a_locks)
 {
     lk_client *client = locking_open(f, NULL);
     lk_client *other = locking_open(f, NULL);
@@ -182,7 +182,7 @@ LOCKING_TEST(a_latchs_name_becomes_a_locks)
     lock_once(f, client, "n");
 }
 
-LOCKING_TEST(what_only_redisson_uses_stays)
+LOCKS_TEST(what_only_redisson_uses_stays)
 {
     lk_client *client = locking_open(f, NULL);
 
@@ -200,7 +200,7 @@ LOCKING_TEST(what_only_redisson_uses_stays)
                      5);
 }
 
-LOCKING_TEST(a_key_of_another_type_stays)
+LOCKS_TEST(a_key_of_another_type_stays)
 {
     lk_client *client = locking_open(f, NULL);
 
@@ -211,7 +211,7 @@ LOCKING_TEST(a_key_of_another_type_stays)
     assert_true(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(the_async_form_calls_back_once)
+LOCKS_TEST(the_async_form_calls_back_once)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -228,7 +228,7 @@ LOCKING_TEST(the_async_form_calls_back_once)
     assert_int_equal(atomic_load(&done.ends), 1);
 }
 
-LOCKING_TEST(misuse_is_refused)
+LOCKS_TEST(misuse_is_refused)
 {
     lk_client *client = locking_open(f, NULL);
 

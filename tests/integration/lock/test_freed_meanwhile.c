@@ -125,7 +125,7 @@ static lk_status lock_acquire(void *handle)
     return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
-LOCKING_TEST(a_lock_may_be_freed_during_its_call)
+LOCKS_TEST(a_lock_may_be_freed_during_its_call)
 {
     call_of calls[] = {lock_info, lock_acquire};
     lk_client *client = locking_open_calm(f, NULL);
@@ -140,7 +140,7 @@ static lk_status rwlock_state(void *handle)
     return lk_rwlock_state_get(handle, &how);
 }
 
-LOCKING_TEST(a_read_write_lock_may_be_freed_during_its_call)
+LOCKS_TEST(a_read_write_lock_may_be_freed_during_its_call)
 {
     call_of calls[] = {rwlock_state};
     lk_client *client = locking_open_calm(f, NULL);
@@ -166,7 +166,7 @@ static lk_status plain_release(void *handle)
     return lk_plain_semaphore_release(handle, 1);
 }
 
-LOCKING_TEST(a_semaphore_may_be_freed_during_its_call)
+LOCKS_TEST(a_semaphore_may_be_freed_during_its_call)
 {
     call_of calls[] = {semaphore_acquire, semaphore_resize};
     call_of plain_calls[] = {plain_release};
@@ -185,7 +185,7 @@ static lk_status latch_count(void *handle)
     return lk_latch_count(handle, &count);
 }
 
-LOCKING_TEST(a_latch_may_be_freed_during_its_call)
+LOCKS_TEST(a_latch_may_be_freed_during_its_call)
 {
     call_of calls[] = {latch_count};
     lk_client *client = locking_open_calm(f, NULL);
@@ -206,7 +206,7 @@ static lk_status cell_update(void *handle)
     return lk_cell_update(handle, NULL, draw, NULL, NULL);
 }
 
-LOCKING_TEST(a_cell_may_be_freed_during_its_call)
+LOCKS_TEST(a_cell_may_be_freed_during_its_call)
 {
     call_of calls[] = {cell_update};
     lk_client *client = locking_open_calm(f, NULL);
@@ -230,7 +230,7 @@ static lk_status flight_do(void *handle)
     return status;
 }
 
-LOCKING_TEST(a_flight_may_be_freed_during_its_call)
+LOCKS_TEST(a_flight_may_be_freed_during_its_call)
 {
     call_of calls[] = {flight_do};
     lk_client *client = locking_open_calm(f, NULL);
@@ -255,7 +255,7 @@ static lk_status leader_observe(void *handle)
     return status;
 }
 
-LOCKING_TEST(a_leader_may_be_freed_during_its_call)
+LOCKS_TEST(a_leader_may_be_freed_during_its_call)
 {
     call_of calls[] = {leader_campaign, leader_observe};
     lk_client *client = locking_open_calm(f, NULL);
@@ -281,7 +281,7 @@ static lk_status stripes_acquire_many(void *handle)
     return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
-LOCKING_TEST(stripes_may_be_freed_during_their_call)
+LOCKS_TEST(stripes_may_be_freed_during_their_call)
 {
     call_of calls[] = {stripes_acquire, stripes_acquire_many};
     lk_client *client = locking_open_calm(f, NULL);
@@ -296,7 +296,7 @@ static lk_status siglock_is_locked(void *handle)
     return lk_siglock_is_locked(handle, &is_locked);
 }
 
-LOCKING_TEST(a_siglock_may_be_freed_during_its_call)
+LOCKS_TEST(a_siglock_may_be_freed_during_its_call)
 {
     call_of calls[] = {siglock_is_locked};
     lk_client *client = locking_open_calm(f, NULL);
@@ -341,7 +341,7 @@ static lk_status extend(void *hold)
     return lk_hold_extend(hold, 30000);
 }
 
-LOCKING_TEST(a_hold_may_be_released_while_it_is_extended)
+LOCKS_TEST(a_hold_may_be_released_while_it_is_extended)
 {
     lk_lock *lock = locking_lock(f, open_impatient(f), "n");
 
@@ -355,7 +355,7 @@ static lk_status downgrade(void *hold)
     return status == LK_OK ? LK_EINDOUBT : status; /* it is as good as done */
 }
 
-LOCKING_TEST(a_hold_may_be_released_while_it_is_downgraded)
+LOCKS_TEST(a_hold_may_be_released_while_it_is_downgraded)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};

@@ -26,7 +26,7 @@ static taker *queue_up(locking *f, long long count)
 
 /* ---- between clients ---- */
 
-LOCKING_TEST(the_grant_is_a_message_and_not_a_command)
+LOCKS_TEST(the_grant_is_a_message_and_not_a_command)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
@@ -48,7 +48,7 @@ LOCKING_TEST(the_grant_is_a_message_and_not_a_command)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(a_grant_comes_at_once)
+LOCKS_TEST(a_grant_comes_at_once)
 {
     lk_lock *locks[2] = {lock_of_new_client(f), lock_of_new_client(f)};
     uint64_t slowest = 0;
@@ -69,7 +69,7 @@ LOCKING_TEST(a_grant_comes_at_once)
     assert_in_range(slowest, 0, wait_allowed_ms(wait_scaled_ms(250)));
 }
 
-LOCKING_TEST(the_fence_grows_from_hand_to_hand)
+LOCKS_TEST(the_fence_grows_from_hand_to_hand)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     uint64_t fence = lk_hold_fence(hold);
@@ -86,7 +86,7 @@ LOCKING_TEST(the_fence_grows_from_hand_to_hand)
     assert_status(taker_release(third), LK_OK);
 }
 
-LOCKING_TEST(waiters_are_served_in_the_order_in_which_they_queued)
+LOCKS_TEST(waiters_are_served_in_the_order_in_which_they_queued)
 {
     enum { WAITERS = 8 };
     lk_hold *hold = locking_hold(lock_of_new_client(f));
@@ -105,7 +105,7 @@ LOCKING_TEST(waiters_are_served_in_the_order_in_which_they_queued)
 }
 
 /* A pushed hold lives for a moment, until its owner is heard of. */
-LOCKING_TEST(a_hold_that_was_handed_over_gets_its_full_lease)
+LOCKS_TEST(a_hold_that_was_handed_over_gets_its_full_lease)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
@@ -121,7 +121,7 @@ LOCKING_TEST(a_hold_that_was_handed_over_gets_its_full_lease)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(a_lease_of_the_callers_counts_from_the_hand_over)
+LOCKS_TEST(a_lease_of_the_callers_counts_from_the_hand_over)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 4000};
@@ -143,7 +143,7 @@ LOCKING_TEST(a_lease_of_the_callers_counts_from_the_hand_over)
 
 /* ---- within a client ---- */
 
-LOCKING_TEST(a_client_stands_once_in_the_queue)
+LOCKS_TEST(a_client_stands_once_in_the_queue)
 {
     enum { THREADS = 5 };
     lk_hold *hold = locking_hold(lock_of_new_client(f));
@@ -164,7 +164,7 @@ LOCKING_TEST(a_client_stands_once_in_the_queue)
     }
 }
 
-LOCKING_TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread)
+LOCKS_TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *lock = lock_of_new_client(f);
@@ -188,7 +188,7 @@ LOCKING_TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread)
     lk_cancel_free(options.cancel);
 }
 
-LOCKING_TEST(a_thread_waits_for_another_one_of_its_client)
+LOCKS_TEST(a_thread_waits_for_another_one_of_its_client)
 {
     lk_lock *lock = lock_of_new_client(f);
     lk_hold *hold = locking_hold(lock);
@@ -261,7 +261,7 @@ static bool were_many(void *data)
     return locking_stats(data).acquires >= 20;
 }
 
-LOCKING_TEST(threads_hand_over_without_the_server)
+LOCKS_TEST(threads_hand_over_without_the_server)
 {
     lk_client *client = locking_open_calm(f, NULL);
     struct crowd crowd = {.lock = locking_lock(f, client, "n")};
@@ -296,7 +296,7 @@ static bool turn_of_another(lk_lock *lock, struct crowd *crowd)
 }
 
 /* However eager they are, others come to their turn. */
-LOCKING_TEST(threads_that_hand_over_let_other_clients_in)
+LOCKS_TEST(threads_that_hand_over_let_other_clients_in)
 {
     lk_client *client = locking_open_calm(f, NULL);
     struct crowd crowd = {.lock = locking_lock(f, client, "n")};
@@ -313,7 +313,7 @@ LOCKING_TEST(threads_that_hand_over_let_other_clients_in)
 
 /* ---- newcomers ---- */
 
-LOCKING_TEST(a_newcomer_does_not_come_before_a_waiter)
+LOCKS_TEST(a_newcomer_does_not_come_before_a_waiter)
 {
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *newcomer = lock_of_new_client(f);
@@ -329,7 +329,7 @@ LOCKING_TEST(a_newcomer_does_not_come_before_a_waiter)
 }
 
 /* Nobody released it, so nobody was told: the name is free for a moment. */
-LOCKING_TEST(a_newcomer_may_take_a_lock_that_is_free)
+LOCKS_TEST(a_newcomer_may_take_a_lock_that_is_free)
 {
     lk_hold *deleted = locking_hold(lock_of_new_client(f));
     lk_lock *newcomer = lock_of_new_client(f);

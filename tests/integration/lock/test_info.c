@@ -57,7 +57,7 @@ static void assert_is_this_process(const lk_party *party)
 
 /* ---- is it locked ---- */
 
-LOCKING_TEST(is_locked_tells_what_the_server_says)
+LOCKS_TEST(is_locked_tells_what_the_server_says)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_lock *other = lock_of_client_named(f, "b");
@@ -76,7 +76,7 @@ LOCKING_TEST(is_locked_tells_what_the_server_says)
 
 /* ---- holders ---- */
 
-LOCKING_TEST(a_free_lock_has_neither_holder_nor_waiters)
+LOCKS_TEST(a_free_lock_has_neither_holder_nor_waiters)
 {
     lk_info *info = info_of(lock_of_client_named(f, "a"));
 
@@ -86,7 +86,7 @@ LOCKING_TEST(a_free_lock_has_neither_holder_nor_waiters)
     lk_info_free(info);
 }
 
-LOCKING_TEST(the_holder_is_told_with_all_that_is_known)
+LOCKS_TEST(the_holder_is_told_with_all_that_is_known)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "nightly report, part 2"};
@@ -111,7 +111,7 @@ LOCKING_TEST(the_holder_is_told_with_all_that_is_known)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_holder_without_a_reason_has_an_empty_one)
+LOCKS_TEST(a_holder_without_a_reason_has_an_empty_one)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
@@ -122,7 +122,7 @@ LOCKING_TEST(a_holder_without_a_reason_has_an_empty_one)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(two_hundred_bytes_of_a_reason_are_kept)
+LOCKS_TEST(two_hundred_bytes_of_a_reason_are_kept)
 {
     char reason[301];
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
@@ -143,7 +143,7 @@ LOCKING_TEST(two_hundred_bytes_of_a_reason_are_kept)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_holder_of_another_library_is_told_by_its_id)
+LOCKS_TEST(a_holder_of_another_library_is_told_by_its_id)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_info *info;
@@ -172,7 +172,7 @@ LOCKING_TEST(a_holder_of_another_library_is_told_by_its_id)
 }
 
 /* What is written of a grant concerns the one that was granted. */
-LOCKING_TEST(of_two_holders_only_ours_is_told_of)
+LOCKS_TEST(of_two_holders_only_ours_is_told_of)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "ours"};
@@ -197,7 +197,7 @@ LOCKING_TEST(of_two_holders_only_ours_is_told_of)
 
 /* ---- waiters ---- */
 
-LOCKING_TEST(waiters_are_told_in_order)
+LOCKS_TEST(waiters_are_told_in_order)
 {
     enum { WAITERS = 3 };
     const char *const names[WAITERS] = {"one", "two", "three"};
@@ -233,7 +233,7 @@ LOCKING_TEST(waiters_are_told_in_order)
         assert_status(taker_release(f->takers.all[i]), LK_OK);
 }
 
-LOCKING_TEST(of_many_waiters_the_first_64_are_listed)
+LOCKS_TEST(of_many_waiters_the_first_64_are_listed)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
@@ -261,7 +261,7 @@ LOCKING_TEST(of_many_waiters_the_first_64_are_listed)
 
 /* ---- the record of a client ---- */
 
-LOCKING_TEST(a_client_has_a_record_that_ends_with_it)
+LOCKS_TEST(a_client_has_a_record_that_ends_with_it)
 {
     lk_client *client = locking_open(f, NULL);
     char key[64];
@@ -274,7 +274,7 @@ LOCKING_TEST(a_client_has_a_record_that_ends_with_it)
     locking_wait_integer(f, 0, "EXISTS %s", key);
 }
 
-LOCKING_TEST(without_its_record_a_holder_is_told_by_its_id)
+LOCKS_TEST(without_its_record_a_holder_is_told_by_its_id)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
@@ -293,7 +293,7 @@ LOCKING_TEST(without_its_record_a_holder_is_told_by_its_id)
 
 /* ---- counters ---- */
 
-LOCKING_TEST(counters_tell_what_is_there_now)
+LOCKS_TEST(counters_tell_what_is_there_now)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
@@ -326,7 +326,7 @@ static bool is_renewed(void *data)
     return locking_stats(data).renewals > 0;
 }
 
-LOCKING_TEST(a_forgotten_script_is_sent_again)
+LOCKS_TEST(a_forgotten_script_is_sent_again)
 {
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
@@ -357,7 +357,7 @@ static long long count_evals(locking *f)
 }
 
 /* All that was under way when it was forgotten, and not for each of them. */
-LOCKING_TEST(a_forgotten_script_is_sent_again_once_for_all)
+LOCKS_TEST(a_forgotten_script_is_sent_again_once_for_all)
 {
     enum { ASKED = 100 };
     lk_client *client = locking_open_calm(f, NULL);
@@ -382,7 +382,7 @@ LOCKING_TEST(a_forgotten_script_is_sent_again_once_for_all)
     assert_int_equal(locking_stats(client).scripts_lost, 1);
 }
 
-LOCKING_TEST(a_caller_of_an_older_release_gets_the_counters_it_knows)
+LOCKS_TEST(a_caller_of_an_older_release_gets_the_counters_it_knows)
 {
     lk_client *client = locking_open(f, NULL);
     lk_client_stats stats;

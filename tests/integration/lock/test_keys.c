@@ -32,7 +32,7 @@ static void assert_refused(locking *f, const char *name, lk_status expected)
 
 /* ---- what is left ---- */
 
-LOCKING_TEST(a_hold_is_redissons_hash)
+LOCKS_TEST(a_hold_is_redissons_hash)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -48,7 +48,7 @@ LOCKING_TEST(a_hold_is_redissons_hash)
 }
 
 /* It keeps the fence, for an hour. */
-LOCKING_TEST(only_the_record_is_left_of_an_uncontended_lock)
+LOCKS_TEST(only_the_record_is_left_of_an_uncontended_lock)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -60,7 +60,7 @@ LOCKING_TEST(only_the_record_is_left_of_an_uncontended_lock)
     assert_in_range(locking_pttl(f, "latchkey:{n}:r"), hour / 2, hour + 30000);
 }
 
-LOCKING_TEST(of_a_contended_lock_no_more_is_left)
+LOCKS_TEST(of_a_contended_lock_no_more_is_left)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
@@ -75,7 +75,7 @@ LOCKING_TEST(of_a_contended_lock_no_more_is_left)
     assert_true(locking_pttl(f, "latchkey:{n}:r") > 0);
 }
 
-LOCKING_TEST(every_key_ends_by_itself)
+LOCKS_TEST(every_key_ends_by_itself)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
@@ -92,7 +92,7 @@ LOCKING_TEST(every_key_ends_by_itself)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(a_try_that_fails_writes_nothing)
+LOCKS_TEST(a_try_that_fails_writes_nothing)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
@@ -106,7 +106,7 @@ LOCKING_TEST(a_try_that_fails_writes_nothing)
 
 /* ---- names ---- */
 
-LOCKING_TEST(a_tag_in_the_name_is_that_of_all_its_keys)
+LOCKS_TEST(a_tag_in_the_name_is_that_of_all_its_keys)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "orders:{eu}:1");
     lk_hold *hold = locking_hold(lock);
@@ -122,7 +122,7 @@ LOCKING_TEST(a_tag_in_the_name_is_that_of_all_its_keys)
 }
 
 /* The one written with braces and the one without are two locks. */
-LOCKING_TEST(a_name_in_braces_is_another_name)
+LOCKS_TEST(a_name_in_braces_is_another_name)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *plain = locking_hold(locking_lock(f, client, "n"));
@@ -140,7 +140,7 @@ LOCKING_TEST(a_name_in_braces_is_another_name)
     assert_false(locking_exists(f, "{n}"));
 }
 
-LOCKING_TEST(a_name_may_hold_any_bytes)
+LOCKS_TEST(a_name_may_hold_any_bytes)
 {
     const char *const name = "a b\tc\r\n\"'%s\x80\xff]]--";
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), name));
@@ -153,7 +153,7 @@ LOCKING_TEST(a_name_may_hold_any_bytes)
     assert_false(locking_exists(f, name));
 }
 
-LOCKING_TEST(a_name_may_have_512_bytes)
+LOCKS_TEST(a_name_may_have_512_bytes)
 {
     lk_client *client = locking_open(f, NULL);
     char name[514];
@@ -169,7 +169,7 @@ LOCKING_TEST(a_name_may_have_512_bytes)
 
 /* ---- what is not ours ---- */
 
-LOCKING_TEST(a_string_is_not_a_lock)
+LOCKS_TEST(a_string_is_not_a_lock)
 {
     char *value;
 
@@ -181,7 +181,7 @@ LOCKING_TEST(a_string_is_not_a_lock)
     locking_wait_integer(f, 2, "DBSIZE", NULL); /* and the record */
 }
 
-LOCKING_TEST(a_read_write_lock_is_not_a_lock)
+LOCKS_TEST(a_read_write_lock_is_not_a_lock)
 {
     assert_int_equal(server_integer(f->server, "HSET n mode read somebody:1 1"),
                      2);
@@ -190,7 +190,7 @@ LOCKING_TEST(a_read_write_lock_is_not_a_lock)
     locking_wait_integer(f, 2, "DBSIZE", NULL);
 }
 
-LOCKING_TEST(a_state_that_is_not_ours_is_left_alone)
+LOCKS_TEST(a_state_that_is_not_ours_is_left_alone)
 {
     free(server_string(f->server, "SET latchkey:{n}:r precious"));
     assert_refused(f, "n", LK_EMISMATCH);
@@ -198,7 +198,7 @@ LOCKING_TEST(a_state_that_is_not_ours_is_left_alone)
     locking_wait_integer(f, 2, "DBSIZE", NULL);
 }
 
-LOCKING_TEST(another_layout_is_a_mismatch)
+LOCKS_TEST(another_layout_is_a_mismatch)
 {
     free(server_string(f->server, "SET latchkey:{n}:r %s",
                        "3l 7 0 0 - - - 0 - - - 0 0 - - "));
@@ -208,7 +208,7 @@ LOCKING_TEST(another_layout_is_a_mismatch)
 }
 
 /* What becomes wrong under a waiter ends its wait. */
-LOCKING_TEST(a_waiter_is_refused_when_the_key_becomes_something_else)
+LOCKS_TEST(a_waiter_is_refused_when_the_key_becomes_something_else)
 {
     lk_hold *hold =
         locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 60000);
@@ -223,7 +223,7 @@ LOCKING_TEST(a_waiter_is_refused_when_the_key_becomes_something_else)
     (void)lk_hold_release(hold);
 }
 
-LOCKING_TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release)
+LOCKS_TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     uint64_t begin = wait_now_ms();

@@ -23,7 +23,7 @@ static bool is_readable(int fd)
 
 /* ---- a lease of the caller's ---- */
 
-LOCKING_TEST(a_lease_ends_when_it_was_told_to)
+LOCKS_TEST(a_lease_ends_when_it_was_told_to)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
@@ -42,7 +42,7 @@ LOCKING_TEST(a_lease_ends_when_it_was_told_to)
 }
 
 /* The holder believes less than the server grants, and never more. */
-LOCKING_TEST(a_hold_is_lost_before_the_server_drops_it)
+LOCKS_TEST(a_hold_is_lost_before_the_server_drops_it)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
 
@@ -59,7 +59,7 @@ LOCKING_TEST(a_hold_is_lost_before_the_server_drops_it)
     }
 }
 
-LOCKING_TEST(a_lost_hold_tells_for_how_long)
+LOCKS_TEST(a_lost_hold_tells_for_how_long)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 100);
@@ -80,7 +80,7 @@ static bool has_counted_a_loss(void *data)
     return locking_stats(data).losses == 1;
 }
 
-LOCKING_TEST(a_lease_of_the_callers_is_never_renewed)
+LOCKS_TEST(a_lease_of_the_callers_is_never_renewed)
 {
     const unsigned watchdog_ms = wait_lease_ms();
     uint64_t begin = wait_now_ms();
@@ -103,7 +103,7 @@ LOCKING_TEST(a_lease_of_the_callers_is_never_renewed)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(the_lease_of_the_lock_is_that_of_its_acquires)
+LOCKS_TEST(the_lease_of_the_lock_is_that_of_its_acquires)
 {
     const lk_lock_options options = {LK_LOCK_OPTIONS_INIT, .lease_ms = 5000};
     lk_lock *lock = NULL;
@@ -120,7 +120,7 @@ LOCKING_TEST(the_lease_of_the_lock_is_that_of_its_acquires)
     lk_lock_free(lock);
 }
 
-LOCKING_TEST(a_lost_lock_is_free_for_others)
+LOCKS_TEST(a_lost_lock_is_free_for_others)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *other = locking_lock(f, locking_open(f, NULL), "n");
@@ -139,7 +139,7 @@ LOCKING_TEST(a_lost_lock_is_free_for_others)
 }
 
 /* What is lost cannot be re-entered: it is acquired anew. */
-LOCKING_TEST(a_lost_hold_is_not_re_entered)
+LOCKS_TEST(a_lost_hold_is_not_re_entered)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *lost = locking_hold_for(lock, 50);
@@ -156,7 +156,7 @@ LOCKING_TEST(a_lost_hold_is_not_re_entered)
 
 /* ---- the watchdog ---- */
 
-LOCKING_TEST(the_watchdog_keeps_a_hold_alive)
+LOCKS_TEST(the_watchdog_keeps_a_hold_alive)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -172,7 +172,7 @@ LOCKING_TEST(the_watchdog_keeps_a_hold_alive)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands)
+LOCKS_TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands)
 {
     enum { HOLDS = 1000 };
     lk_client *client = locking_open_watchdog(f);
@@ -202,7 +202,7 @@ LOCKING_TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands)
                 3);
 }
 
-LOCKING_TEST(a_hold_that_was_deleted_is_lost_at_the_next_renewal)
+LOCKS_TEST(a_hold_that_was_deleted_is_lost_at_the_next_renewal)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -213,7 +213,7 @@ LOCKING_TEST(a_hold_that_was_deleted_is_lost_at_the_next_renewal)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(a_hold_that_somebody_else_has_is_lost_as_taken)
+LOCKS_TEST(a_hold_that_somebody_else_has_is_lost_as_taken)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -228,7 +228,7 @@ LOCKING_TEST(a_hold_that_somebody_else_has_is_lost_as_taken)
     assert_true(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(without_an_answer_a_hold_is_lost_by_its_deadline)
+LOCKS_TEST(without_an_answer_a_hold_is_lost_by_its_deadline)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -245,7 +245,7 @@ LOCKING_TEST(without_an_answer_a_hold_is_lost_by_its_deadline)
 
 /* ---- longer ---- */
 
-LOCKING_TEST(to_extend_makes_a_lease_last_longer)
+LOCKS_TEST(to_extend_makes_a_lease_last_longer)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
@@ -258,7 +258,7 @@ LOCKING_TEST(to_extend_makes_a_lease_last_longer)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(to_extend_never_makes_a_lease_shorter)
+LOCKS_TEST(to_extend_never_makes_a_lease_shorter)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 20000);
@@ -269,7 +269,7 @@ LOCKING_TEST(to_extend_never_makes_a_lease_shorter)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_hold_under_watch_can_be_extended)
+LOCKS_TEST(a_hold_under_watch_can_be_extended)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -281,7 +281,7 @@ LOCKING_TEST(a_hold_under_watch_can_be_extended)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_lost_hold_cannot_be_extended)
+LOCKS_TEST(a_lost_hold_cannot_be_extended)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
@@ -292,7 +292,7 @@ LOCKING_TEST(a_lost_hold_cannot_be_extended)
     locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-LOCKING_TEST(to_extend_finds_out_that_a_hold_is_gone)
+LOCKS_TEST(to_extend_finds_out_that_a_hold_is_gone)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 60000);
@@ -307,7 +307,7 @@ LOCKING_TEST(to_extend_finds_out_that_a_hold_is_gone)
 
 /* ---- the descriptor ---- */
 
-LOCKING_TEST(the_descriptor_is_readable_when_the_lease_ends)
+LOCKS_TEST(the_descriptor_is_readable_when_the_lease_ends)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
@@ -323,7 +323,7 @@ LOCKING_TEST(the_descriptor_is_readable_when_the_lease_ends)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(the_descriptor_follows_the_renewals)
+LOCKS_TEST(the_descriptor_follows_the_renewals)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -336,7 +336,7 @@ LOCKING_TEST(the_descriptor_follows_the_renewals)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(the_descriptor_of_a_lost_hold_is_readable)
+LOCKS_TEST(the_descriptor_of_a_lost_hold_is_readable)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
@@ -378,7 +378,7 @@ static void stay_busy(lk_hold *hold, uint64_t remaining_ms, void *data)
     atomic_store(&b->has_ended, true);
 }
 
-LOCKING_TEST(the_descriptor_needs_no_thread_of_the_clients)
+LOCKS_TEST(the_descriptor_needs_no_thread_of_the_clients)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *hold =

@@ -36,7 +36,7 @@ wait_behind_a_canceled_one(locking *f, lk_lock *lock, lk_client *client)
     return stays;
 }
 
-LOCKING_TEST(a_hold_has_its_own_lease_and_not_a_canceled_waits)
+LOCKS_TEST(a_hold_has_its_own_lease_and_not_a_canceled_waits)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *before = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -51,7 +51,7 @@ LOCKING_TEST(a_hold_has_its_own_lease_and_not_a_canceled_waits)
 
 /* It asked while the server stood still: the answer would have been a hold with
    the lease of the one that is gone. */
-LOCKING_TEST(nor_has_it_if_the_server_answers_late)
+LOCKS_TEST(nor_has_it_if_the_server_answers_late)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -86,7 +86,7 @@ static lk_client *open_watchdog(locking *f)
     return locking_open_calm(f, &options);
 }
 
-LOCKING_TEST(what_was_extended_is_not_passed_on_as_that)
+LOCKS_TEST(what_was_extended_is_not_passed_on_as_that)
 {
     lk_client *client = open_watchdog(f);
     lk_lock *lock = locking_lock(f, client, "n");

@@ -14,7 +14,7 @@ enum { LONG_MS = 60000 };
 
 /* ---- what a pass costs -------------------------------------------------------- */
 
-LOCKING_TEST(a_pass_costs_no_command_and_has_a_fence_of_its_own)
+LOCKS_TEST(a_pass_costs_no_command_and_has_a_fence_of_its_own)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -67,7 +67,7 @@ static void *work(void *data)
     return NULL;
 }
 
-LOCKING_TEST(threads_of_one_client_pass_it_with_growing_fences)
+LOCKS_TEST(threads_of_one_client_pass_it_with_growing_fences)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -93,7 +93,7 @@ LOCKING_TEST(threads_of_one_client_pass_it_with_growing_fences)
 
 /* ---- others ------------------------------------------------------------------- */
 
-LOCKING_TEST(another_clients_waiter_gets_its_turn)
+LOCKS_TEST(another_clients_waiter_gets_its_turn)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
@@ -139,7 +139,7 @@ contend(locking *f, ledger *l, bool works, int grants, uint64_t *ret_passes)
     }
 }
 
-LOCKING_TEST(fences_of_two_clients_never_overlap)
+LOCKS_TEST(fences_of_two_clients_never_overlap)
 {
     ledger *l = ledger_new();
     uint64_t passes[2];
@@ -151,7 +151,7 @@ LOCKING_TEST(fences_of_two_clients_never_overlap)
     ledger_free(l);
 }
 
-LOCKING_TEST(two_clients_that_contend_pass_it_in_turns)
+LOCKS_TEST(two_clients_that_contend_pass_it_in_turns)
 {
     ledger *l = ledger_new();
     uint64_t passes[2];
@@ -166,7 +166,7 @@ LOCKING_TEST(two_clients_that_contend_pass_it_in_turns)
 
 /* ---- what is not passed ---------------------------------------------------------- */
 
-LOCKING_TEST(a_hold_with_a_lease_of_its_own_is_not_passed)
+LOCKS_TEST(a_hold_with_a_lease_of_its_own_is_not_passed)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -179,7 +179,7 @@ LOCKING_TEST(a_hold_with_a_lease_of_its_own_is_not_passed)
     assert_int_equal(locking_stats(client).passes, 0);
 }
 
-LOCKING_TEST(a_wait_with_a_lease_behind_a_watchdog_hold_queues)
+LOCKS_TEST(a_wait_with_a_lease_behind_a_watchdog_hold_queues)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -196,7 +196,7 @@ LOCKING_TEST(a_wait_with_a_lease_behind_a_watchdog_hold_queues)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(a_wait_behind_a_watchdog_hold_does_not_queue)
+LOCKS_TEST(a_wait_behind_a_watchdog_hold_does_not_queue)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -212,7 +212,7 @@ LOCKING_TEST(a_wait_behind_a_watchdog_hold_does_not_queue)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(a_lost_hold_is_not_passed)
+LOCKS_TEST(a_lost_hold_is_not_passed)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -233,7 +233,7 @@ LOCKING_TEST(a_lost_hold_is_not_passed)
 }
 
 /* Once the server does not know the hold any more, passes end as well. */
-LOCKING_TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked)
+LOCKS_TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -254,7 +254,7 @@ LOCKING_TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked)
 
 /* ---- the server away ---------------------------------------------------------------- */
 
-LOCKING_TEST(while_the_server_stands_still_passes_end_with_the_budget)
+LOCKS_TEST(while_the_server_stands_still_passes_end_with_the_budget)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -278,7 +278,7 @@ LOCKING_TEST(while_the_server_stands_still_passes_end_with_the_budget)
     ledger_free(l);
 }
 
-LOCKING_TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences)
+LOCKS_TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");

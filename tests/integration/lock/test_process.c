@@ -125,7 +125,7 @@ static bool are_three_named(void *data)
     return named >= 3;
 }
 
-LOCKING_TEST(its_threads_take_no_signal_of_the_programs)
+LOCKS_TEST(its_threads_take_no_signal_of_the_programs)
 {
     bool before[MOST] = {false};
     bool after[MOST] = {false};
@@ -158,7 +158,7 @@ LOCKING_TEST(its_threads_take_no_signal_of_the_programs)
     assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
-LOCKING_TEST(the_callers_signal_mask_stays_as_it_was)
+LOCKS_TEST(the_callers_signal_mask_stays_as_it_was)
 {
     sigset_t before, mine, after;
 
@@ -174,7 +174,7 @@ LOCKING_TEST(the_callers_signal_mask_stays_as_it_was)
 /* As the program found them, before any client was opened. */
 static struct sigaction actions_at_start[32];
 
-LOCKING_TEST(no_signal_handler_is_installed)
+LOCKS_TEST(no_signal_handler_is_installed)
 {
     struct sigaction now;
     lk_client *client;
@@ -190,7 +190,7 @@ LOCKING_TEST(no_signal_handler_is_installed)
     assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
-LOCKING_TEST(all_its_descriptors_are_closed_by_exec)
+LOCKS_TEST(all_its_descriptors_are_closed_by_exec)
 {
     bool before[MOST] = {false};
     bool after[MOST] = {false};
@@ -218,7 +218,7 @@ LOCKING_TEST(all_its_descriptors_are_closed_by_exec)
     assert_status(taker_release(f->takers.all[0]), LK_OK);
 }
 
-LOCKING_TEST(a_client_leaves_no_descriptor_and_no_thread)
+LOCKS_TEST(a_client_leaves_no_descriptor_and_no_thread)
 {
     bool before[MOST] = {false};
     bool after[MOST] = {false};
@@ -260,7 +260,7 @@ static void fail_in_many_ways(locking *f)
     freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
 }
 
-LOCKING_TEST(the_library_prints_nothing)
+LOCKS_TEST(the_library_prints_nothing)
 {
     FILE *output = tmpfile();
     int kept[2];

@@ -73,7 +73,7 @@ static bool is_counted(void *data)
     return atomic_load((atomic_int *)data) == 1;
 }
 
-LOCKING_TEST(a_revoked_hold_is_told_in_every_way)
+LOCKS_TEST(a_revoked_hold_is_told_in_every_way)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_client *other = locking_open(f, NULL);
@@ -94,7 +94,7 @@ LOCKING_TEST(a_revoked_hold_is_told_in_every_way)
 }
 
 /* What was held is free when its holder says so, and not before. */
-LOCKING_TEST(nobody_is_let_in_before_the_holder_has_let_go)
+LOCKS_TEST(nobody_is_let_in_before_the_holder_has_let_go)
 {
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
@@ -117,7 +117,7 @@ LOCKING_TEST(nobody_is_let_in_before_the_holder_has_let_go)
 }
 
 /* It spins, so that it has no inbox. */
-LOCKING_TEST(a_holder_that_no_message_reaches_finds_out_when_it_renews)
+LOCKS_TEST(a_holder_that_no_message_reaches_finds_out_when_it_renews)
 {
     lk_client *client = open_quick(f);
     lk_client *other = locking_open(f, NULL);
@@ -138,7 +138,7 @@ LOCKING_TEST(a_holder_that_no_message_reaches_finds_out_when_it_renews)
     locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-LOCKING_TEST(a_revoked_hold_is_not_extended)
+LOCKS_TEST(a_revoked_hold_is_not_extended)
 {
     lk_client *client = locking_open(f, NULL);
     lk_client *other = locking_open(f, NULL);
@@ -158,7 +158,7 @@ LOCKING_TEST(a_revoked_hold_is_not_extended)
 }
 
 /* Nobody lets go: the lease is what ends it, and is not renewed. */
-LOCKING_TEST(a_holder_that_never_lets_go_keeps_it_for_its_lease)
+LOCKS_TEST(a_holder_that_never_lets_go_keeps_it_for_its_lease)
 {
     lk_client *other = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, open_quick(f), "n"));
@@ -171,7 +171,7 @@ LOCKING_TEST(a_holder_that_never_lets_go_keeps_it_for_its_lease)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(an_exported_hold_is_lost_to_who_imports_it)
+LOCKS_TEST(an_exported_hold_is_lost_to_who_imports_it)
 {
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
@@ -186,7 +186,7 @@ LOCKING_TEST(an_exported_hold_is_lost_to_who_imports_it)
 }
 
 /* Its claim is the exporter's, and yet the message finds it. */
-LOCKING_TEST(an_imported_hold_is_told_at_once)
+LOCKS_TEST(an_imported_hold_is_told_at_once)
 {
     lk_client *client = locking_open_calm(f, NULL);
     /* The hold that made it calm may have been renewed when the inbox came. */
@@ -227,13 +227,13 @@ static void come_home(locking *f, const lk_acquire_options *how)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(one_that_came_home_is_told_as_well)
+LOCKS_TEST(one_that_came_home_is_told_as_well)
 {
     come_home(f, NULL);
 }
 
 /* The message names the claim that was exported. */
-LOCKING_TEST(one_that_is_borrowed_at_home_is_told_as_well)
+LOCKS_TEST(one_that_is_borrowed_at_home_is_told_as_well)
 {
     const lk_acquire_options borrows = {LK_ACQUIRE_OPTIONS_INIT,
                                         .borrow = LK_BORROW};
@@ -241,7 +241,7 @@ LOCKING_TEST(one_that_is_borrowed_at_home_is_told_as_well)
     come_home(f, &borrows);
 }
 
-LOCKING_TEST(a_client_that_is_shut_down_lets_go)
+LOCKS_TEST(a_client_that_is_shut_down_lets_go)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_client *other = locking_open(f, NULL);
@@ -274,7 +274,7 @@ static void revoke_and_release(locking *f, lk_hold *hold)
     wait_over(other, owner);
 }
 
-LOCKING_TEST(a_fair_lock_is_revoked)
+LOCKS_TEST(a_fair_lock_is_revoked)
 {
     lk_fairlock *fairlock = NULL;
     lk_hold *hold = NULL;
@@ -288,7 +288,7 @@ LOCKING_TEST(a_fair_lock_is_revoked)
     lk_fairlock_free(fairlock);
 }
 
-LOCKING_TEST(readers_and_writers_are_revoked)
+LOCKS_TEST(readers_and_writers_are_revoked)
 {
     lk_rwlock *rwlock = NULL;
     lk_hold *hold = NULL;
@@ -305,7 +305,7 @@ LOCKING_TEST(readers_and_writers_are_revoked)
     lk_rwlock_free(rwlock);
 }
 
-LOCKING_TEST(permits_are_revoked)
+LOCKS_TEST(permits_are_revoked)
 {
     const lk_semaphore_options two = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 2};
     lk_semaphore *semaphore = NULL;
@@ -324,7 +324,7 @@ LOCKING_TEST(permits_are_revoked)
 }
 
 /* No message is sent: its client finds out when it renews. */
-LOCKING_TEST(a_siglock_is_revoked)
+LOCKS_TEST(a_siglock_is_revoked)
 {
     lk_siglock *siglock = NULL;
     lk_info *info = NULL;
@@ -345,7 +345,7 @@ LOCKING_TEST(a_siglock_is_revoked)
     lk_siglock_free(siglock);
 }
 
-LOCKING_TEST(a_leader_is_revoked)
+LOCKS_TEST(a_leader_is_revoked)
 {
     lk_leader *leader = NULL;
     lk_hold *hold = NULL;
@@ -358,7 +358,7 @@ LOCKING_TEST(a_leader_is_revoked)
 }
 
 /* With one member all are lost, and given up together. */
-LOCKING_TEST(a_member_of_a_multilock_is_revoked)
+LOCKS_TEST(a_member_of_a_multilock_is_revoked)
 {
     lk_client *client = locking_open(f, NULL);
     lk_multilock *multilock = NULL;
@@ -399,7 +399,7 @@ static bool has_ended(void *data)
     return atomic_load(&((told *)data)->ends) == 1;
 }
 
-LOCKING_TEST(revoking_has_async_forms)
+LOCKS_TEST(revoking_has_async_forms)
 {
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
@@ -426,7 +426,7 @@ LOCKING_TEST(revoking_has_async_forms)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(another_librarys_hold_has_no_end_to_be_told)
+LOCKS_TEST(another_librarys_hold_has_no_end_to_be_told)
 {
     lk_client *client = locking_open(f, NULL);
     int64_t left_ms = 0;
@@ -438,7 +438,7 @@ LOCKING_TEST(another_librarys_hold_has_no_end_to_be_told)
     assert_true(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(wrong_calls_are_refused)
+LOCKS_TEST(wrong_calls_are_refused)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");

@@ -164,7 +164,7 @@ static void assert_ends(locking *f, const family *of)
     assert_free(client, of);
 }
 
-LOCKING_TEST(its_text_ends_what_was_revoked)
+LOCKS_TEST(its_text_ends_what_was_revoked)
 {
     static const family families[] = {{lock_acquire, lock_import},
                                       {read_acquire, rwlock_import},
@@ -178,7 +178,7 @@ LOCKING_TEST(its_text_ends_what_was_revoked)
 }
 
 /* What was not revoked is had as it is with a borrow of 1. */
-LOCKING_TEST(what_stands_is_borrowed)
+LOCKS_TEST(what_stands_is_borrowed)
 {
     const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
                                      .borrow = LK_BORROW_TO_RELEASE};
@@ -197,7 +197,7 @@ LOCKING_TEST(what_stands_is_borrowed)
 }
 
 /* A text that is old ends nobody's hold. */
-LOCKING_TEST(what_has_ended_is_not_had)
+LOCKS_TEST(what_has_ended_is_not_had)
 {
     const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
                                      .borrow = LK_BORROW_TO_RELEASE};

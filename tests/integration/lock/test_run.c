@@ -34,7 +34,7 @@ static lk_status look(lk_hold *hold, void *data)
     return j->answer;
 }
 
-LOCKING_TEST(it_runs_under_the_lock_and_answers_what_the_function_did)
+LOCKS_TEST(it_runs_under_the_lock_and_answers_what_the_function_did)
 {
     static const lk_status answers[] = {LK_OK, LK_EBUSY, LK_EINDOUBT,
                                         LK_EINVAL};
@@ -52,7 +52,7 @@ LOCKING_TEST(it_runs_under_the_lock_and_answers_what_the_function_did)
     }
 }
 
-LOCKING_TEST(what_is_not_acquired_is_not_run)
+LOCKS_TEST(what_is_not_acquired_is_not_run)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -75,7 +75,7 @@ static lk_status outlive_the_lease(lk_hold *hold, void *data)
     return wait_until(hold_is_lost, hold, SOON_MS) ? j->answer : LK_EINVAL;
 }
 
-LOCKING_TEST(a_hold_that_was_lost_is_the_answer_whatever_the_function_did)
+LOCKS_TEST(a_hold_that_was_lost_is_the_answer_whatever_the_function_did)
 {
     static const lk_status answers[] = {LK_OK, LK_EBUSY, LK_ENOMEM};
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
@@ -101,7 +101,7 @@ static lk_status delete_the_key(lk_hold *hold, void *data)
 }
 
 /* Nobody knew of it before the release. */
-LOCKING_TEST(a_hold_that_was_deleted_is_the_answer)
+LOCKS_TEST(a_hold_that_was_deleted_is_the_answer)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     job j = {.fixture = f, .answer = LK_OK};
@@ -119,7 +119,7 @@ static lk_status shut_down(lk_hold *hold, void *data)
     return j->answer;
 }
 
-LOCKING_TEST(a_shutdown_meanwhile_is_a_loss)
+LOCKS_TEST(a_shutdown_meanwhile_is_a_loss)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -138,7 +138,7 @@ static lk_status freeze(lk_hold *hold, void *data)
 }
 
 /* The guarded work was done under the hold; the release is the library's. */
-LOCKING_TEST(a_release_in_doubt_does_not_change_the_answer)
+LOCKS_TEST(a_release_in_doubt_does_not_change_the_answer)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 100};
@@ -159,7 +159,7 @@ static lk_status run_again(lk_hold *hold, void *data)
     return lk_lock_run(j->fixture->locks[0], 0, NULL, look, j);
 }
 
-LOCKING_TEST(it_may_be_run_within_itself)
+LOCKS_TEST(it_may_be_run_within_itself)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     job j = {.fixture = f, .answer = LK_OK};
@@ -197,7 +197,7 @@ end:
     return status;
 }
 
-LOCKING_TEST(a_guard_releases_on_every_path)
+LOCKS_TEST(a_guard_releases_on_every_path)
 {
     static const path ways[] = {TO_THE_END, EARLY, BY_GOTO, RELEASED, NOTHING};
     lk_client *client = locking_open(f, NULL);
@@ -211,7 +211,7 @@ LOCKING_TEST(a_guard_releases_on_every_path)
     assert_int_equal(locking_stats(client).releases, 4);
 }
 
-LOCKING_TEST(a_guard_ends_with_each_turn_of_a_loop)
+LOCKS_TEST(a_guard_ends_with_each_turn_of_a_loop)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -228,7 +228,7 @@ LOCKING_TEST(a_guard_ends_with_each_turn_of_a_loop)
     assert_int_equal(locking_stats(client).releases, 5);
 }
 
-LOCKING_TEST(a_guard_without_a_hold_does_nothing)
+LOCKS_TEST(a_guard_without_a_hold_does_nothing)
 {
     lk_hold *none = NULL;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");

@@ -25,7 +25,7 @@ spin_lock(lk_client *client, uint64_t first_ms, uint64_t most_ms)
     return lock;
 }
 
-LOCKING_TEST(a_spinner_gets_what_is_released)
+LOCKS_TEST(a_spinner_gets_what_is_released)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_client *client = locking_open(f, NULL);
@@ -40,7 +40,7 @@ LOCKING_TEST(a_spinner_gets_what_is_released)
     lk_lock_free(lock);
 }
 
-LOCKING_TEST(a_spinner_has_one_connection_and_hears_nothing)
+LOCKS_TEST(a_spinner_has_one_connection_and_hears_nothing)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = spin_lock(client, 0, 0);
@@ -65,7 +65,7 @@ static void assert_ended_empty_handed(lk_status status)
         assert_status(status, LK_ETIMEDOUT);
 }
 
-LOCKING_TEST(a_spinner_that_waits_ends_in_time)
+LOCKS_TEST(a_spinner_that_waits_ends_in_time)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *lock = spin_lock(locking_open(f, NULL), 1, 128);
@@ -81,7 +81,7 @@ LOCKING_TEST(a_spinner_that_waits_ends_in_time)
 }
 
 /* The pauses double: many tries in a second would be a defect. */
-LOCKING_TEST(the_pauses_grow)
+LOCKS_TEST(the_pauses_grow)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_client *client = locking_open(f, NULL);
@@ -95,7 +95,7 @@ LOCKING_TEST(the_pauses_grow)
     lk_lock_free(lock);
 }
 
-LOCKING_TEST(pauses_that_make_no_sense_are_refused)
+LOCKS_TEST(pauses_that_make_no_sense_are_refused)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock_options options = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN,
@@ -142,7 +142,7 @@ static void *crowd_run(void *data)
 }
 
 /* Half of them spin, half queue, each with a client of its own. */
-LOCKING_TEST(spinners_and_queuers_exclude_each_other)
+LOCKS_TEST(spinners_and_queuers_exclude_each_other)
 {
     struct crowd *crowd = calloc(1, sizeof(*crowd));
     pthread_t threads[THREADS];

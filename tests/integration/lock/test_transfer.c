@@ -73,7 +73,7 @@ static pid_t child_start(locking *f, int *ret_in, int *ret_out)
 
 /* The first one, as it forks: before there is any thread. The child's client is
    opened and asked at once, before it is connected. */
-LOCKING_TEST(a_hold_moves_to_another_process)
+LOCKS_TEST(a_hold_moves_to_another_process)
 {
     int in, out, status = -1;
     pid_t pid = child_start(f, &in, &out);
@@ -99,7 +99,7 @@ LOCKING_TEST(a_hold_moves_to_another_process)
 
 /* ---- what goes along ------------------------------------------------------------ */
 
-LOCKING_TEST(the_importer_renews_it)
+LOCKS_TEST(the_importer_renews_it)
 {
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
@@ -116,7 +116,7 @@ LOCKING_TEST(the_importer_renews_it)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(nobody_renews_it_in_between)
+LOCKS_TEST(nobody_renews_it_in_between)
 {
     lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
@@ -130,7 +130,7 @@ LOCKING_TEST(nobody_renews_it_in_between)
                   LK_ELOST);
 }
 
-LOCKING_TEST(a_fixed_lease_begins_anew_and_is_not_renewed)
+LOCKS_TEST(a_fixed_lease_begins_anew_and_is_not_renewed)
 {
     lk_client *other = locking_open(f, NULL);
     const unsigned lease_ms = wait_lease_ms();
@@ -148,7 +148,7 @@ LOCKING_TEST(a_fixed_lease_begins_anew_and_is_not_renewed)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-LOCKING_TEST(it_may_come_home)
+LOCKS_TEST(it_may_come_home)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
@@ -166,7 +166,7 @@ LOCKING_TEST(it_may_come_home)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(the_longest_name_fits_the_text)
+LOCKS_TEST(the_longest_name_fits_the_text)
 {
     char name[513], text[LK_EXPORT_SIZE];
     lk_lock *lock;
@@ -183,7 +183,7 @@ LOCKING_TEST(the_longest_name_fits_the_text)
 
 /* ---- the old handle ---------------------------------------------------------------- */
 
-LOCKING_TEST(who_has_exported_it_holds_it_no_more)
+LOCKS_TEST(who_has_exported_it_holds_it_no_more)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -198,7 +198,7 @@ LOCKING_TEST(who_has_exported_it_holds_it_no_more)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(what_is_not_exported_is_still_held)
+LOCKS_TEST(what_is_not_exported_is_still_held)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(lock), *again = locking_hold(lock);
@@ -215,7 +215,7 @@ LOCKING_TEST(what_is_not_exported_is_still_held)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(a_lost_hold_is_not_exported)
+LOCKS_TEST(a_lost_hold_is_not_exported)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
@@ -234,7 +234,7 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     (void)atomic_fetch_add((atomic_int *)data, 1);
 }
 
-LOCKING_TEST(an_exported_hold_calls_nobody)
+LOCKS_TEST(an_exported_hold_calls_nobody)
 {
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold =
@@ -249,7 +249,7 @@ LOCKING_TEST(an_exported_hold_calls_nobody)
     assert_int_equal(atomic_load(&calls), 0);
 }
 
-LOCKING_TEST(a_refused_export_keeps_the_callback_that_is_due)
+LOCKS_TEST(a_refused_export_keeps_the_callback_that_is_due)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     lk_client *client = locking_open(f, &options);
@@ -268,7 +268,7 @@ LOCKING_TEST(a_refused_export_keeps_the_callback_that_is_due)
 
 /* ---- the importer among others --------------------------------------------------------- */
 
-LOCKING_TEST(its_release_hands_over_to_those_who_wait)
+LOCKS_TEST(its_release_hands_over_to_those_who_wait)
 {
     lk_client *clients[3] = {locking_open(f, NULL), locking_open(f, NULL),
                              locking_open(f, NULL)};
@@ -300,7 +300,7 @@ LOCKING_TEST(its_release_hands_over_to_those_who_wait)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(a_wait_behind_it_queues_when_it_is_exported)
+LOCKS_TEST(a_wait_behind_it_queues_when_it_is_exported)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -316,7 +316,7 @@ LOCKING_TEST(a_wait_behind_it_queues_when_it_is_exported)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(the_owner_named_at_the_import_re_enters)
+LOCKS_TEST(the_owner_named_at_the_import_re_enters)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");

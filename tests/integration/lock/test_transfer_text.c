@@ -15,7 +15,7 @@ enum { LONG_MS = 10000 };
 
 /* ---- refused imports ------------------------------------------------------------------ */
 
-LOCKING_TEST(a_released_hold_is_not_imported)
+LOCKS_TEST(a_released_hold_is_not_imported)
 {
     lk_lock *first = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *second = locking_lock(f, locking_open(f, NULL), "n");
@@ -34,7 +34,7 @@ LOCKING_TEST(a_released_hold_is_not_imported)
 }
 
 /* The first one has it, under a fence of its own, and alone lets it go. */
-LOCKING_TEST(a_text_is_good_for_one_import)
+LOCKS_TEST(a_text_is_good_for_one_import)
 {
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
@@ -55,7 +55,7 @@ LOCKING_TEST(a_text_is_good_for_one_import)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-LOCKING_TEST(nor_is_it_good_for_two_in_one_client)
+LOCKS_TEST(nor_is_it_good_for_two_in_one_client)
 {
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -72,7 +72,7 @@ LOCKING_TEST(nor_is_it_good_for_two_in_one_client)
 }
 
 /* To the server the one who asks again is the same who has taken it. */
-LOCKING_TEST(a_text_from_before_an_export_is_worth_nothing)
+LOCKS_TEST(a_text_from_before_an_export_is_worth_nothing)
 {
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
@@ -89,7 +89,7 @@ LOCKING_TEST(a_text_from_before_an_export_is_worth_nothing)
 }
 
 /* The server has carried it out, and the client does not know. */
-LOCKING_TEST(an_import_in_doubt_keeps_the_name_for_its_lease)
+LOCKS_TEST(an_import_in_doubt_keeps_the_name_for_its_lease)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 300,
@@ -125,7 +125,7 @@ static lk_hold *borrow_from(lk_lock *lock, const char *text)
     return hold;
 }
 
-LOCKING_TEST(those_who_borrow_have_one_hold)
+LOCKS_TEST(those_who_borrow_have_one_hold)
 {
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
@@ -144,7 +144,7 @@ LOCKING_TEST(those_who_borrow_have_one_hold)
     assert_status(lk_hold_release(second), LK_ELOST);
 }
 
-LOCKING_TEST(an_import_ends_what_was_borrowed)
+LOCKS_TEST(an_import_ends_what_was_borrowed)
 {
     lk_hold *hold =
         locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
@@ -164,7 +164,7 @@ LOCKING_TEST(an_import_ends_what_was_borrowed)
     assert_false(locking_exists(f, "n"));
 }
 
-LOCKING_TEST(what_is_borrowed_is_not_passed_on_within_its_client)
+LOCKS_TEST(what_is_borrowed_is_not_passed_on_within_its_client)
 {
     lk_lock *lock = locking_lock(f, locking_open_watchdog(f), "n");
     lk_hold *hold =
@@ -185,7 +185,7 @@ LOCKING_TEST(what_is_borrowed_is_not_passed_on_within_its_client)
     assert_status(taker_release(t), LK_OK);
 }
 
-LOCKING_TEST(only_an_exported_hold_is_borrowed)
+LOCKS_TEST(only_an_exported_hold_is_borrowed)
 {
     const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
                                        .borrow = LK_BORROW};
@@ -199,7 +199,7 @@ LOCKING_TEST(only_an_exported_hold_is_borrowed)
 
 /* ---- text ----------------------------------------------------------------- */
 
-LOCKING_TEST(text_that_is_no_export_is_refused)
+LOCKS_TEST(text_that_is_no_export_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -234,7 +234,7 @@ LOCKING_TEST(text_that_is_no_export_is_refused)
     assert_int_equal(locking_stats(f->clients[0]).holding, 0);
 }
 
-LOCKING_TEST(an_export_of_another_name_is_refused)
+LOCKS_TEST(an_export_of_another_name_is_refused)
 {
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
