@@ -27,54 +27,45 @@ static int set_up_leftover(void **state)
     return 0;
 }
 
-static void it_is_not_told_that_it_holds(void **state)
-{
-    script_fixture *f = *state;
+#define LEFTOVER_TEST(name)                                                    \
+    CHECK_TEST_OF(name, script_fixture *f, set_up_leftover, script_teardown)
 
+LEFTOVER_TEST(it_is_not_told_that_it_holds)
+{
     assert_like(lua_lock_acquire(f, "b:1"), "2 * * 0");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
 }
 
-static void nor_if_the_record_is_lost_as_well(void **state)
+LEFTOVER_TEST(nor_if_the_record_is_lost_as_well)
 {
-    script_fixture *f = *state;
-
     script_redis(f, "DEL " LUA_LOCK_RECORD);
     assert_like(lua_lock_acquire(f, "b:1"), "2 * * *");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
 }
 
-static void nor_by_a_touch(void **state)
+LEFTOVER_TEST(nor_by_a_touch)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (*) ()");
 }
 
-static void where_it_may_not_go_it_is_refused(void **state)
+LEFTOVER_TEST(where_it_may_not_go_it_is_refused)
 {
-    script_fixture *f = *state;
-
     script_deny(f, "hdel");
     assert_like(lua_lock_acquire(f, "b:1"), "!DENIED *");
     script_deny(f, NULL);
 }
 
-static void it_leaves_and_hands_nothing_on(void **state)
+LEFTOVER_TEST(it_leaves_and_hands_nothing_on)
 {
-    script_fixture *f = *state;
-
     lua_lock_leave(f, "b:1", false);
     assert_like(script_redis(f, "HKEYS n"), "a:1");
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
     assert_string_equal(script_heard(f), "");
 }
 
-static void the_owner_takes_it_along_and_hands_on_to_one(void **state)
+LEFTOVER_TEST(the_owner_takes_it_along_and_hands_on_to_one)
 {
-    script_fixture *f = *state;
-
     lua_lock_leave(f, "b:1", false);
     script_redis(f, "HSET n b:1 1");
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -83,41 +74,22 @@ static void the_owner_takes_it_along_and_hands_on_to_one(void **state)
 }
 
 /* The grant that was begun is made now. */
-static void the_owner_hands_on_to_it(void **state)
+LEFTOVER_TEST(the_owner_hands_on_to_it)
 {
-    script_fixture *f = *state;
-
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "b:1");
     assert_like(script_heard(f), "latchkey:in::b grant 0 lock b:1 *\n");
 }
 
-static void a_force_of_the_owner_takes_it_along(void **state)
+LEFTOVER_TEST(a_force_of_the_owner_takes_it_along)
 {
-    script_fixture *f = *state;
-
     lua_lock_leave(f, "b:1", false);
     script_redis(f, "HSET n b:1 1");
     assert_like(lua_lock_force(f, "a:1"), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
-#define LEFTOVER_TEST(f)                                                       \
-    cmocka_unit_test_setup_teardown(f, set_up_leftover, script_teardown)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        LEFTOVER_TEST(it_is_not_told_that_it_holds),
-        LEFTOVER_TEST(nor_if_the_record_is_lost_as_well),
-        LEFTOVER_TEST(nor_by_a_touch),
-        LEFTOVER_TEST(where_it_may_not_go_it_is_refused),
-        LEFTOVER_TEST(it_leaves_and_hands_nothing_on),
-        LEFTOVER_TEST(the_owner_takes_it_along_and_hands_on_to_one),
-        LEFTOVER_TEST(the_owner_hands_on_to_it),
-        LEFTOVER_TEST(a_force_of_the_owner_takes_it_along),
-    };
-
-    return cmocka_run_group_tests(tests, script_start_server,
-                                  script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }

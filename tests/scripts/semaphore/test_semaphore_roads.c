@@ -139,10 +139,9 @@ static void compare(script_fixture *f, trial t)
     }
 }
 
-static void whatever_is_asked_both_roads_do_the_same(void **state)
+PERMITS_TEST(whatever_is_asked_both_roads_do_the_same)
 {
     static const char sets[] = "-scr";
-    script_fixture *f = *state;
 
     compare(f, (trial){.fence = 77});
     compare(f, (trial){.is_deaf = true});
@@ -167,7 +166,7 @@ static void whatever_is_asked_both_roads_do_the_same(void **state)
 #define MEMBER     "u8:1 0123456789abcdef p 1 5000 - p why"
 #define OLD_LAYOUT "1p 500 0 7 - - 1,5 1700000000000 " MEMBER
 
-static void whatever_the_record_says_both_roads_do_the_same(void **state)
+PERMITS_TEST(whatever_the_record_says_both_roads_do_the_same)
 {
     static const char *const records[] = {
         "2p 500 0 7 - - 2,1700000009000 1700000000000 " MEMBER,
@@ -183,7 +182,6 @@ static void whatever_the_record_says_both_roads_do_the_same(void **state)
         "2w 500 63 7 - - - 1700000000000 " MEMBER,
         "2w 500 63 999999999999999 - - 2,5 1700000000000 " MEMBER,
     };
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
         for (int step = 1; step < STEPS; step++)
@@ -202,12 +200,11 @@ static void whatever_the_record_says_both_roads_do_the_same(void **state)
                        .before = {[3] = "DEL latchkey:{n}:r"}});
 }
 
-static void whatever_is_denied_both_roads_do_the_same(void **state)
+PERMITS_TEST(whatever_is_denied_both_roads_do_the_same)
 {
     static const char *const commands[] = {"zadd", "hset",   "pexpire",
                                            "set",  "zrem",   "incrby",
                                            "hdel", "publish"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         for (int step = 1; step < STEPS; step++)
@@ -219,7 +216,7 @@ static void whatever_is_denied_both_roads_do_the_same(void **state)
 #define TICKET     "387724976710656" /* of 1700000000000 ms, in band 1 */
 #define OLD_TICKET "387724976085656" /* of 10 s before that */
 
-static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
+PERMITS_TEST(whatever_changed_meanwhile_both_roads_do_the_same)
 {
     static const char *const spoils[] = {
         "DEL {n}:timeout",
@@ -247,7 +244,6 @@ static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
         "ZADD latchkey:{n}:q 9007199254740000 void",
         "ZADD latchkey:{n}:q -1600000000000 u9",
     };
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++) {
         for (int step = 1; step < STEPS; step++) {
@@ -259,7 +255,7 @@ static void whatever_changed_meanwhile_both_roads_do_the_same(void **state)
     }
 }
 
-static void whoever_stands_first_both_roads_do_the_same(void **state)
+PERMITS_TEST(whoever_stands_first_both_roads_do_the_same)
 {
     static const char *const members[] = {
         "u1:5 0123456789abcdef p 1 5000 - p a reason",
@@ -277,7 +273,6 @@ static void whoever_stands_first_both_roads_do_the_same(void **state)
         {NULL, "ZADD latchkey:{n}:q -1700000000100 u1",
          "ZADD latchkey:{n}:q -1700000005000 u1",
          "ZADD latchkey:{n}:q -1699999900000 u1"};
-    script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         for (int k = 0; k < 8; k++) {
@@ -289,10 +284,8 @@ static void whoever_stands_first_both_roads_do_the_same(void **state)
     }
 }
 
-static void beside_redisson_both_roads_do_the_same(void **state)
+PERMITS_TEST(beside_redisson_both_roads_do_the_same)
 {
-    script_fixture *f = *state;
-
     script_listen(f, f->channel);
     compare(f, (trial){.n = 0});
     compare(f, (trial){.interop = true});
@@ -308,9 +301,8 @@ static bool was_called(script_fixture *f, const char *command)
 }
 
 /* Else the others here would be of the long roads alone. */
-static void the_short_roads_are_gone(void **state)
+PERMITS_TEST(the_short_roads_are_gone)
 {
-    script_fixture *f = *state;
     int64_t fence;
 
     script_listen(f, "latchkey:in::u1");
@@ -336,10 +328,8 @@ static void the_short_roads_are_gone(void **state)
     assert_books(f, 2, 0);
 }
 
-static void a_record_of_another_layout_stops_a_hand_over(void **state)
+PERMITS_TEST(a_record_of_another_layout_stops_a_hand_over)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u1");
     permits_set(f, 1);
     permits_acquire(f, "u0:1", 1);
@@ -351,10 +341,8 @@ static void a_record_of_another_layout_stops_a_hand_over(void **state)
     assert_books(f, 1, 0);
 }
 
-static void a_full_server_lets_a_hand_over_through_alone(void **state)
+PERMITS_TEST(a_full_server_lets_a_hand_over_through_alone)
 {
-    script_fixture *f = *state;
-
     script_listen(f, "latchkey:in::u1");
     permits_set(f, 1);
     permits_acquire(f, "u0:1", 1);
@@ -370,18 +358,5 @@ static void a_full_server_lets_a_hand_over_through_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        PERMITS_TEST(whatever_is_asked_both_roads_do_the_same),
-        PERMITS_TEST(whatever_the_record_says_both_roads_do_the_same),
-        PERMITS_TEST(whatever_is_denied_both_roads_do_the_same),
-        PERMITS_TEST(whatever_changed_meanwhile_both_roads_do_the_same),
-        PERMITS_TEST(whoever_stands_first_both_roads_do_the_same),
-        PERMITS_TEST(beside_redisson_both_roads_do_the_same),
-        PERMITS_TEST(the_short_roads_are_gone),
-        PERMITS_TEST(a_record_of_another_layout_stops_a_hand_over),
-        PERMITS_TEST(a_full_server_lets_a_hand_over_through_alone),
-    };
-
-    return cmocka_run_group_tests_name("semaphore_roads", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }
