@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -150,31 +151,21 @@ void lk__buffer_rollback(lk__buffer *buffer, size_t mark)
 
 /* ---- commands ----------------------------------------------------------- */
 
-/* Writes the digits that end at end; returns where they begin. */
-static char *digits_before(char *end, uint64_t number)
-{
-    do {
-        *--end = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    return end;
-}
-
 /* Writes a type byte, a number and CR LF, with room for more after it. */
 static bool put_head(lk__buffer *buffer, char type, size_t number, size_t more)
 {
-    char text[NUMBER_SIZE];
-    char *end = text + sizeof(text) - 2;
-    char *begin = digits_before(end, number);
+    size_t size = 1 + lk__digits_count(number) + 2;
+    char *at;
 
-    memcpy(end, "\r\n", 2);
-    *--begin = type;
-    buffer->status = more > SIZE_MAX - sizeof(text)
-                         ? LK_ENOMEM
-                         : make_room(buffer, (size_t)(end + 2 - begin) + more);
+    buffer->status =
+        more > SIZE_MAX - size ? LK_ENOMEM : make_room(buffer, size + more);
     if (buffer->status != LK_OK)
         return false;
-    put(buffer, begin, (size_t)(end + 2 - begin));
+    at = buffer->bytes + buffer->size;
+    *at = type;
+    (void)lk__digits_before(at + size - 2, number);
+    memcpy(at + size - 2, "\r\n", 2);
+    buffer->size += size;
     return true;
 }
 
@@ -208,20 +199,17 @@ void lk__resp_arg_str(lk__buffer *buffer, const char *text)
 
 void lk__resp_arg_uint(lk__buffer *buffer, uint64_t number)
 {
-    char text[NUMBER_SIZE];
-    char *begin = digits_before(text + sizeof(text), number);
+    char text[LK__DIGITS_SIZE];
+    char *begin = lk__digits_before(text + sizeof(text), number);
 
     lk__resp_arg(buffer, begin, (size_t)(text + sizeof(text) - begin));
 }
 
 void lk__resp_arg_int(lk__buffer *buffer, int64_t number)
 {
-    char text[NUMBER_SIZE];
-    uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    char *begin = digits_before(text + sizeof(text), size);
+    char text[LK__DIGITS_SIZE];
+    char *begin = lk__digits_before_signed(text + sizeof(text), number);
 
-    if (number < 0)
-        *--begin = '-';
     lk__resp_arg(buffer, begin, (size_t)(text + sizeof(text) - begin));
 }
 

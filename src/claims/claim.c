@@ -4,11 +4,10 @@
 
 #include "claims/claim.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/container.h"
+#include "base/digits.h"
 #include "base/mem.h"
 #include "claims/claim_private.h"
 #include "claims/hold.h"
@@ -155,19 +154,23 @@ lk__extra *lk__claim_extra(lk__claim *claim)
 const char *lk__claim_id(const lk__claim *claim)
 {
     const lk_client *client = claim->place->client;
+    size_t length = strlen(client->id);
     char *text;
 
+    _Static_assert(sizeof(client->id) + LK__DIGITS_SIZE <= LK__CLAIM_ID_SIZE,
+                   "a claim's id has room");
     if (claim->borrowed)
         return claim->extra->borrowed_id;
     text = lk__question_id(&client->work->question);
-    snprintf(text, LK__CLAIM_ID_SIZE, "%s:%" PRIu64, client->id,
-             claim->entry.hash);
+    memcpy(text, client->id, length);
+    text[length] = ':';
+    (void)lk__digits_write(text + length + 1, claim->entry.hash);
     return text;
 }
 
 const char *lk__claim_nonce(const lk__claim *claim, char text[LK__NONCE_SIZE])
 {
-    snprintf(text, LK__NONCE_SIZE, "%016" PRIx64, claim->nonce);
+    lk__digits_write_hex(text, claim->nonce);
     return text;
 }
 

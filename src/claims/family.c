@@ -4,7 +4,6 @@
 
 #include "claims/family.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "claims/work.h"
@@ -26,20 +25,20 @@ const char *lk__family_skew(const lk__claim *claim)
 
 /* How it is told of its grant: by PUBLISH to an inbox of its client's tenant, or by
    SPUBLISH to that of its name. */
-static lk__text inbox_of(const lk__claim *claim, char text[LK__TENANT_MAX + 2])
+static lk__text inbox_of(const lk__claim *claim, char text[LK__TENANT_MAX + 1])
 {
     const char *tenant = claim->place->client->settings.tenant;
+    size_t length = strnlen(tenant, LK__TENANT_MAX);
 
-    snprintf(text, LK__TENANT_MAX + 2, "p%.*s", LK__TENANT_MAX, tenant);
-    if (claim->is_near)
-        text[0] = 's';
-    return lk__text_of(text);
+    text[0] = claim->is_near ? 's' : 'p';
+    memcpy(text + 1, tenant, length);
+    return (lk__text){text, length + 1};
 }
 
 lk__text lk__family_member(lk__question *q, const lk__claim *claim,
                            const char *mode, const char *base)
 {
-    char inbox[LK__TENANT_MAX + 2], nonce[LK__NONCE_SIZE];
+    char inbox[LK__TENANT_MAX + 1], nonce[LK__NONCE_SIZE];
     const lk__extra *extra = claim->extra;
     uint64_t need = lk__claim_terms(claim)->need;
     bool has_reason = extra != NULL && extra->reason != NULL;

@@ -2,13 +2,11 @@
 #include "server/shape.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/digits.h"
 #include "server/reply.h"
 
 /* As far as the scripts tell numbers apart. */
@@ -196,16 +194,15 @@ put_bytes(char *ret, size_t size, size_t used, const char *bytes, size_t count)
 static size_t put_value(const lk__value *value, const char *at, char *ret,
                         size_t size, size_t used)
 {
-    char number[24];
-    int length;
+    char number[LK__DIGITS_SIZE], *end = number + sizeof(number), *begin;
 
     if (value->type == LK__VALUE_TEXT || value->type == LK__VALUE_REST) {
         const lk__text *text = (const lk__text *)at;
 
         return put_bytes(ret, size, used, text->bytes, text->size);
     }
-    length = snprintf(number, sizeof(number), "%" PRId64, *(const int64_t *)at);
-    return put_bytes(ret, size, used, number, (size_t)length);
+    begin = lk__digits_before_signed(end, *(const int64_t *)at);
+    return put_bytes(ret, size, used, begin, (size_t)(end - begin));
 }
 
 size_t lk__packed_write(const lk__packed *packed, const void *from, char *ret,
