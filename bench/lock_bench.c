@@ -6,7 +6,7 @@
  * machine falls on both sides of a comparison. docs/measurements.md says what
  * the rows mean.
  *
- *   lock_bench [a] [b] [c] [d] [e]      all of them by default
+ *   lock_bench [a] ... [g]      all of them by default
  */
 
 #include <stdio.h>
@@ -38,6 +38,16 @@ static rate_row rate_rows[] = {
      .bare = &rate_local_bare,
      .lock = &rate_local_lock,
      .aim = 0.3},
+    {.letter = 'f',
+     .what = "1 thread, 1 name, beside the lock's own scripts",
+     .bare = &rate_one_replay,
+     .lock = &rate_one_lock,
+     .aim = 1.0},
+    {.letter = 'g',
+     .what = "64 threads, 64 names, beside the lock's own scripts",
+     .bare = &rate_many_replay,
+     .lock = &rate_many_lock,
+     .aim = 0.8},
 };
 
 enum { RATE_ROWS = sizeof(rate_rows) / sizeof(rate_rows[0]) };

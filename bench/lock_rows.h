@@ -17,7 +17,7 @@ lk_hold *lock_take(lk_lock *lock);
 void lock_give(lk_hold *hold);
 lk_client_stats client_stats(lk_client *client);
 
-/* ---- (a), (b), (d): pairs of acquire and release in a second ---- */
+/* ---- (a), (b), (d), (f), (g): pairs of acquire and release in a second ---- */
 
 /* What one thread repeats until it is told to stop. */
 typedef struct rate_case {
@@ -40,6 +40,7 @@ typedef struct rate {
 extern const rate_case rate_one_bare, rate_one_lock;
 extern const rate_case rate_many_bare, rate_many_lock;
 extern const rate_case rate_local_bare, rate_local_lock;
+extern const rate_case rate_one_replay, rate_many_replay; /* lock_replay.c */
 
 /* Where the two sides run. */
 typedef enum place {
