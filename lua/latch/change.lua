@@ -19,7 +19,62 @@
 -- once in a generation. It opens in the one call that counts the last. Half done it
 -- is never taken for open. What arms is refused by a full server before anything is
 -- written, and nothing else. A replica refuses all of it.
--- needs: generation noted change_steps memo
+-- A count of an armed latch without a time, of which others changed nothing, is done
+-- before `rest`.
+-- needs: failed clock memo publish
+
+local both = what == 'd' and ttl == '0'
+    and redis.call('MGET', count_key, record_key) or {}
+local layout, fence, spare, more = record.only(both[2] or '', layout, fence,
+    spare, more)
+local phase, gen, gone, size, stays, till, foreign, met, secret =
+    latch_marks.only(more or '', phase, gen, gone, size, ttl, till, foreign,
+        met, nonce)
+local is_plain = layout == form.layout_latch and phase == 'armed'
+    and stays .. till .. foreign == '000' and gen + 3 <= 9007199254740991
+    and string.find(both[1] or '', '^[1-9]%d*$')
+
+if is_plain then
+    memo.look(memo_key, op)
+    is_plain = not memo.words
+end
+if is_plain then
+    local bad = memo.open() or memo.note('done')
+    if bad then
+        return bad
+    elseif tonumber(number) < tonumber(both[1]) then
+        bad = failed(redis.pcall('DECRBY', count_key, number))
+        if bad then
+            memo.drop()
+        end
+        return bad or {DONE, 0}
+    end
+    bad = failed(redis.pcall('SET', record_key, record.write({
+            layout = form.layout_latch, fence = fence, spare = spare,
+            floor = '0', flag = '-', turn = '-', more = latch_marks.write({
+                phase = 'open', gen = gen, opened = gen, gone = gone,
+                size = size, ttl = '0', till = '0', foreign = '0', met = met,
+                nonce = secret}),
+            since = string.format('%.0f', clock.ms), claim = '-', nonce = '-',
+            mode = '-', need = '0', lease = '0', base = '-', inbox = '-',
+            reason = ''}), 'PX', life))
+        or failed(redis.pcall('PEXPIRE', arrived_key, life))
+        or failed(redis.pcall('DEL', count_key))
+    if bad then
+        memo.drop()
+        redis.pcall('SET', record_key, both[2])
+        redis.pcall('PERSIST', arrived_key)
+        return bad
+    end
+    bad = failed(publish(news, opened.write({word = 'opened', db = db,
+        family = 'latch', gen = gen, nonce = secret, name = count_key})))
+    redis.pcall('DEL', queue_key)
+    bad = failed(publish(channel, '0')) or bad
+    return {DONE, bad and 1 or 0}
+end
+
+-- rest
+-- needs: generation noted change_steps
 
 local ANSWERS = {done = {DONE, 0}, no = {NO}, unset = {UNSET}, other = {OTHER}}
 
