@@ -5,6 +5,7 @@
  * the count is the truth, and what contradicts it is read as Redisson does.
  */
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -149,6 +150,42 @@ SCRIPT_TEST(what_we_open_of_redissons_stays_open)
     assert_like(latch_wait(f, "u:1"), "1 * * 0");
     assert_int_equal(latch_mark(f, "foreign"), 0);
     assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
+}
+
+/* Then it is ours, and stays open whoever counts the last. */
+SCRIPT_TEST(what_we_count_of_redissons_is_ours)
+{
+    redisson_set(f, "2");
+    latch_wait(f, "u:1");
+    assert_int_equal(latch_mark(f, "foreign"), 1);
+    assert_like(latch_down(f, "op:1", "1"), "1 0");
+    assert_int_equal(latch_mark(f, "foreign"), 0);
+    redisson_down(f);
+    assert_like(latch_count(f), "1 0");
+}
+
+/* It is another generation than the one that opened. */
+SCRIPT_TEST(what_redisson_arms_is_counted_anew)
+{
+    long long gen;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    gen = latch_mark(f, "gen");
+    redisson_set(f, "3");
+    assert_like(latch_down(f, "op:3", "1"), "1 0");
+    assert_in_range(latch_mark(f, "gen"), gen + 1, LLONG_MAX);
+    assert_string_equal(latch_word(f, "phase"), "armed");
+    assert_like(latch_count(f), "1 2");
+}
+
+SCRIPT_TEST(what_is_no_count_is_not_counted)
+{
+    latch_set(f, "op:1", "2");
+    script_redis(f, "SET n 2x");
+    assert_like(latch_down(f, "op:2", "1"), "!LKTYPE *");
+    assert_like(script_redis(f, "HEXISTS " LATCH_MEMO " op:2"), "0");
+    assert_like(script_redis(f, "GET n"), "2x");
 }
 
 /* Redisson does not know that it is open: it may arm it. */
