@@ -26,6 +26,12 @@ static const char *const commands[] =
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), TEXT = 256 };
 
+static void start_over(script_fixture *f)
+{
+    script_deny(f, NULL);
+    server_flush(f->server);
+}
+
 /* ---- what a latch may be before ---- */
 
 static void is_unset(script_fixture *f)
@@ -197,7 +203,7 @@ static void try_without(script_fixture *f, size_t before, size_t operation,
     states[before](f);
     operations[operation](f);
     describe(f, complete);
-    script_start_over(f);
+    start_over(f);
 
     states[before](f);
     describe(f, was);
@@ -223,7 +229,7 @@ static void try_without(script_fixture *f, size_t before, size_t operation,
                  before, operation, denied, also != NULL ? also : "", is,
                  complete);
     assert_ends(f, denied);
-    script_start_over(f);
+    start_over(f);
 }
 
 SCRIPT_TEST(an_operation_without_a_right_has_run_or_it_has_not)
@@ -253,6 +259,25 @@ SCRIPT_TEST(an_operation_without_two_rights_has_run_or_it_has_not)
                             writes[k]);
         }
     }
+}
+
+/* It is the generation that it was, without an end, and so are its members. */
+SCRIPT_TEST(an_opening_that_fails_is_taken_back)
+{
+    long long gen;
+
+    latch_set(f, "op:1", "3");
+    latch_arrive(f, "op:2", "3", "m1");
+    gen = latch_mark(f, "gen");
+    script_deny(f, "del");
+    assert_like(latch_down(f, "op:3", "2"), "!DENIED *");
+    script_deny(f, NULL);
+    assert_int_equal(latch_mark(f, "gen"), gen);
+    assert_string_equal(latch_word(f, "phase"), "armed");
+    assert_int_equal(latch_pttl(f, LATCH_RECORD), -1);
+    assert_int_equal(latch_pttl(f, LATCH_ARRIVED), -1);
+    assert_like(latch_down(f, "op:3", "2"), "1 0");
+    assert_like(latch_count(f), "1 0");
 }
 
 /* Not even where what was undone cannot be written again. */
@@ -285,7 +310,7 @@ static void wait_without(script_fixture *f, size_t before, const char *denied)
         fail_msg("state %zu without %s: was %s, is %s", before, denied, was,
                  is);
     assert_ends(f, denied);
-    script_start_over(f);
+    start_over(f);
 }
 
 SCRIPT_TEST(a_wait_without_a_right_changes_nothing)
@@ -306,7 +331,7 @@ SCRIPT_TEST(a_wait_that_cannot_be_listed_waits)
         script_deny(f, lists[i]);
         assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
         assert_like(latch_look(f, "u:1"), "2 -1 * 0 0");
-        script_start_over(f);
+        start_over(f);
     }
 }
 
