@@ -5,22 +5,10 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 #define KEY   "$14\r\nlatchkey:{n}:e\r\n"
 #define ENTRY "*2\r\n$3\r\n7-0\r\n*2\r\n$4\r\nname\r\n$1\r\nn\r\n"
-
-static int setup(void **state)
-{
-    *state = played_new(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
 
 /* As a server does whose table of keys shrinks meanwhile. */
 static void a_key_that_is_found_twice_is_told_once(void **state)
@@ -91,12 +79,11 @@ static void a_server_that_finds_no_end_is_left_in_time(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_key_that_is_found_twice_is_told_once),
-        TEST(an_entry_without_its_name_is_passed_over),
-        TEST(what_is_no_list_is_refused),
-        TEST(a_server_that_finds_no_end_is_left_in_time),
+        PLAYED_TEST(a_key_that_is_found_twice_is_told_once),
+        PLAYED_TEST(an_entry_without_its_name_is_passed_over),
+        PLAYED_TEST(what_is_no_list_is_refused),
+        PLAYED_TEST(a_server_that_finds_no_end_is_left_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,30 +10,9 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum { MANY = 400 };
-
-/* The inbox stands: the client has held the lock before. */
-static int setup(void **state)
-{
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    played_run_ms(p, 100);
-    assert_status(lk_hold_release(hold), LK_OK);
-    for (int i = 0; i < PLAYED_SCRIPTS; i++)
-        p->counts[i] = 0;
-    *state = p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
 
 /* Begins a wait that is queued at the server. */
 static void queue_up(played *p, call *c, int64_t wait_ms)
@@ -438,27 +417,26 @@ static void a_hold_that_the_server_does_not_know_is_passed_no_more(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_grant_in_time_is_believed_at_once),
-        TEST(a_grant_is_renewed_after_fifty_milliseconds),
-        TEST(a_grant_that_is_renewed_gives_no_notice),
-        TEST(a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends),
-        TEST(a_grant_of_another_ticket_is_not_believed),
-        TEST(a_late_grant_is_confirmed_before_it_is_believed),
-        TEST(a_late_grant_that_was_revoked_is_given_back),
-        TEST(a_late_grant_that_does_not_stand_is_no_hold),
-        TEST(each_look_moves_the_bound_on),
-        TEST(a_grant_after_the_end_of_the_wait_is_given_back),
-        TEST(while_nobody_waits_elsewhere_it_is_passed_without_limit),
-        TEST(while_somebody_waits_it_is_passed_sixty_four_times),
-        TEST(while_somebody_waits_it_is_passed_for_five_milliseconds),
-        TEST(an_answer_that_does_not_come_is_a_budget),
-        TEST(an_answer_is_believed_for_a_tenth_of_a_second),
-        TEST(it_is_asked_about_every_fifty_milliseconds),
-        TEST(a_hold_that_the_server_does_not_know_is_passed_no_more),
+        CALM_TEST(a_grant_in_time_is_believed_at_once),
+        CALM_TEST(a_grant_is_renewed_after_fifty_milliseconds),
+        CALM_TEST(a_grant_that_is_renewed_gives_no_notice),
+        CALM_TEST(
+            a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends),
+        CALM_TEST(a_grant_of_another_ticket_is_not_believed),
+        CALM_TEST(a_late_grant_is_confirmed_before_it_is_believed),
+        CALM_TEST(a_late_grant_that_was_revoked_is_given_back),
+        CALM_TEST(a_late_grant_that_does_not_stand_is_no_hold),
+        CALM_TEST(each_look_moves_the_bound_on),
+        CALM_TEST(a_grant_after_the_end_of_the_wait_is_given_back),
+        CALM_TEST(while_nobody_waits_elsewhere_it_is_passed_without_limit),
+        CALM_TEST(while_somebody_waits_it_is_passed_sixty_four_times),
+        CALM_TEST(while_somebody_waits_it_is_passed_for_five_milliseconds),
+        CALM_TEST(an_answer_that_does_not_come_is_a_budget),
+        CALM_TEST(an_answer_is_believed_for_a_tenth_of_a_second),
+        CALM_TEST(it_is_asked_about_every_fifty_milliseconds),
+        CALM_TEST(a_hold_that_the_server_does_not_know_is_passed_no_more),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_grant", tests, NULL, NULL);
 }

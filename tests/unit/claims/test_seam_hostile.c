@@ -14,7 +14,7 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum {
     NEAR_US = 50,   /* to the server and back: the line is quick */
@@ -25,24 +25,14 @@ enum {
 
 static int setup(void **state)
 {
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
+    played *p;
 
-    /* The inbox stands. */
-    p->is_held = true;
-    assert_status(lk_lock_acquire(p->lock, 50, NULL, &hold), LK_ETIMEDOUT);
-    p->is_held = false;
+    (void)playing_waited_setup(state);
+    p = *state;
     *fake_world_settings(p->world) =
         (fake_settings){.connect_ns = UINT64_C(1000) * NEAR_US,
                         .request_ns = UINT64_C(1000) * NEAR_US,
                         .reply_ns = UINT64_C(1000) * NEAR_US};
-    *state = p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
     return 0;
 }
 
@@ -61,8 +51,7 @@ static unsigned requests_of(const played *p)
 static void wait_hostile(played *p)
 {
     c = (call){0};
-    for (int i = 0; i < PLAYED_SCRIPTS; i++)
-        p->counts[i] = 0;
+    playing_count_anew(p);
     p->connects = 0;
     assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
                                         call_on_acquire, &c),
@@ -380,7 +369,8 @@ static void a_forced_release_that_never_ends_ends_in_time(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, setup, playing_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_stream_that_ends_with_each_script_comes_back_slowly),
         TEST(a_stream_that_ends_after_one_answer_comes_back_slowly),

@@ -15,30 +15,9 @@
 #include "engine/client.h"
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum { TOMBSTONE_MS = 600000 };
-
-/* The inbox stands, and nobody has the lock. */
-static int setup(void **state)
-{
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    played_run_ms(p, 100);
-    assert_status(lk_hold_release(hold), LK_OK);
-    for (int i = 0; i < PLAYED_SCRIPTS; i++)
-        p->counts[i] = 0;
-    *state = p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
 
 /* ---- revocations ------------------------------------------------------------ */
 
@@ -265,21 +244,19 @@ static void a_look_that_tells_no_other_term_is_no_news(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_revocation_of_another_fence_or_wait_does_not_end_a_hold),
-        TEST(the_connection_before_is_killed_where_it_was),
-        TEST(in_another_process_no_connection_is_killed),
-        TEST(a_process_is_no_older_than_the_end_of_the_one_before),
-        TEST(a_process_may_be_older_than_the_local_clock),
-        TEST(an_age_below_zero_is_none),
-        TEST(in_a_process_without_a_name_no_connection_is_killed),
-        TEST(what_is_given_up_under_way_leaves_a_tombstone),
-        TEST(where_the_connection_is_killed_no_tombstone_is_left),
-        TEST(what_is_given_up_after_its_answer_leaves_no_tombstone),
-        TEST(a_look_that_tells_no_other_term_is_no_news),
+        CALM_TEST(a_revocation_of_another_fence_or_wait_does_not_end_a_hold),
+        CALM_TEST(the_connection_before_is_killed_where_it_was),
+        CALM_TEST(in_another_process_no_connection_is_killed),
+        CALM_TEST(a_process_is_no_older_than_the_end_of_the_one_before),
+        CALM_TEST(a_process_may_be_older_than_the_local_clock),
+        CALM_TEST(an_age_below_zero_is_none),
+        CALM_TEST(in_a_process_without_a_name_no_connection_is_killed),
+        CALM_TEST(what_is_given_up_under_way_leaves_a_tombstone),
+        CALM_TEST(where_the_connection_is_killed_no_tombstone_is_left),
+        CALM_TEST(what_is_given_up_after_its_answer_leaves_no_tombstone),
+        CALM_TEST(a_look_that_tells_no_other_term_is_no_news),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_identity", tests, NULL, NULL);
 }

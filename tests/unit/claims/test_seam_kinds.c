@@ -7,21 +7,9 @@
 
 #include "claims/place.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum { KINDS = 40 };
-
-static int setup(void **state)
-{
-    *state = played_new(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
 
 static void any_number_of_families_is_found_by_its_word(void **state)
 {
@@ -49,8 +37,7 @@ static void any_number_of_families_is_found_by_its_word(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            any_number_of_families_is_found_by_its_word, setup, teardown),
+        PLAYED_TEST(any_number_of_families_is_found_by_its_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,19 +7,7 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
-
-static int setup(void **state)
-{
-    *state = played_new(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
+#include "support/playing.h"
 
 static void fall_silent(void *data)
 {
@@ -231,18 +219,17 @@ static void an_observer_without_waiting_takes_its_time_once(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_list_takes_its_time_once),
-        TEST(a_health_check_takes_its_time_once),
-        TEST(who_takes_its_time_once),
-        TEST(who_without_waiting_takes_its_time_once),
-        TEST(a_break_takes_its_time_once),
-        TEST(a_revocation_takes_its_time_once),
-        TEST(forgetting_takes_its_time_once),
-        TEST(operators_without_waiting_take_their_time_once),
-        TEST(an_observer_takes_its_time_once),
-        TEST(an_observer_without_waiting_takes_its_time_once),
+        PLAYED_TEST(a_list_takes_its_time_once),
+        PLAYED_TEST(a_health_check_takes_its_time_once),
+        PLAYED_TEST(who_takes_its_time_once),
+        PLAYED_TEST(who_without_waiting_takes_its_time_once),
+        PLAYED_TEST(a_break_takes_its_time_once),
+        PLAYED_TEST(a_revocation_takes_its_time_once),
+        PLAYED_TEST(forgetting_takes_its_time_once),
+        PLAYED_TEST(operators_without_waiting_take_their_time_once),
+        PLAYED_TEST(an_observer_takes_its_time_once),
+        PLAYED_TEST(an_observer_without_waiting_takes_its_time_once),
     };
 
     return cmocka_run_group_tests_name("seam_limits", tests, NULL, NULL);

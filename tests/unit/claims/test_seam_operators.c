@@ -9,19 +9,7 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
-
-static int setup(void **state)
-{
-    *state = played_new(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
+#include "support/playing.h"
 
 static lk_hold *take(played *p)
 {
@@ -139,16 +127,14 @@ static void a_hold_that_its_client_revokes_is_lost_within_a_trip(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_hold_that_its_client_forces_is_lost_at_once),
-        TEST(a_hold_is_lost_that_is_forced_as_a_fair_locks),
-        TEST(a_hold_that_came_behind_that_stays),
-        TEST(a_hold_that_may_go_on_is_looked_at),
-        TEST(a_hold_whose_end_is_in_doubt_is_looked_at),
-        TEST(a_hold_that_its_client_revokes_is_lost_within_a_trip),
+        PLAYED_TEST(a_hold_that_its_client_forces_is_lost_at_once),
+        PLAYED_TEST(a_hold_is_lost_that_is_forced_as_a_fair_locks),
+        PLAYED_TEST(a_hold_that_came_behind_that_stays),
+        PLAYED_TEST(a_hold_that_may_go_on_is_looked_at),
+        PLAYED_TEST(a_hold_whose_end_is_in_doubt_is_looked_at),
+        PLAYED_TEST(a_hold_that_its_client_revokes_is_lost_within_a_trip),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_operators", tests, NULL, NULL);
 }

@@ -14,31 +14,10 @@
 #include "handle/open.h"
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 #define SECOND UINT64_C(1000)
 #define HOUR   (3600 * SECOND)
-
-/* The inbox stands, so that nothing happens but what the test has happen. */
-static int setup(void **state)
-{
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    played_run_ms(p, 100);
-    assert_status(lk_hold_release(hold), LK_OK);
-    for (int i = 0; i < PLAYED_SCRIPTS; i++)
-        p->counts[i] = 0;
-    *state = p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
 
 static lk_hold *hold_for(played *p, uint64_t lease_ms)
 {
@@ -529,33 +508,31 @@ static void without_random_numbers_there_is_no_token(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_random_numbers_there_is_no_client),
-        TEST(without_random_numbers_there_is_no_token),
-        TEST(a_blocking_wait_ends_at_its_time),
-        TEST(an_async_wait_ends_at_its_time),
-        TEST(a_wait_looks_about_every_second),
-        TEST(a_try_without_an_answer_takes_the_commands_time),
-        TEST(a_try_that_is_answered_too_late_holds_nothing),
-        TEST(a_wait_that_is_answered_too_late_goes_on),
-        TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours),
-        TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then),
-        TEST(without_answers_a_hold_is_lost_at_its_deadline),
-        TEST(a_connection_is_kept_as_long_as_answers_come),
-        TEST(a_hold_survives_an_outage_shorter_than_its_lease),
-        TEST(a_process_that_was_stopped_beyond_the_lease_has_lost_it),
-        TEST(a_release_without_an_answer_takes_the_commands_time),
-        TEST(an_outage_ends_waits_after_offline_ms),
-        TEST(a_short_outage_ends_nothing),
-        TEST(attempts_to_connect_come_ever_more_slowly),
-        TEST(a_server_that_takes_no_stream_is_given_up_in_time),
-        TEST(an_idle_connection_is_asked_after_three_seconds),
-        TEST(a_question_without_an_answer_takes_the_commands_time),
-        TEST(a_question_that_was_sent_late_is_in_doubt_at_its_time),
+        CALM_TEST(without_random_numbers_there_is_no_token),
+        CALM_TEST(a_blocking_wait_ends_at_its_time),
+        CALM_TEST(an_async_wait_ends_at_its_time),
+        CALM_TEST(a_wait_looks_about_every_second),
+        CALM_TEST(a_try_without_an_answer_takes_the_commands_time),
+        CALM_TEST(a_try_that_is_answered_too_late_holds_nothing),
+        CALM_TEST(a_wait_that_is_answered_too_late_goes_on),
+        CALM_TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours),
+        CALM_TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then),
+        CALM_TEST(without_answers_a_hold_is_lost_at_its_deadline),
+        CALM_TEST(a_connection_is_kept_as_long_as_answers_come),
+        CALM_TEST(a_hold_survives_an_outage_shorter_than_its_lease),
+        CALM_TEST(a_process_that_was_stopped_beyond_the_lease_has_lost_it),
+        CALM_TEST(a_release_without_an_answer_takes_the_commands_time),
+        CALM_TEST(an_outage_ends_waits_after_offline_ms),
+        CALM_TEST(a_short_outage_ends_nothing),
+        CALM_TEST(attempts_to_connect_come_ever_more_slowly),
+        CALM_TEST(a_server_that_takes_no_stream_is_given_up_in_time),
+        CALM_TEST(an_idle_connection_is_asked_after_three_seconds),
+        CALM_TEST(a_question_without_an_answer_takes_the_commands_time),
+        CALM_TEST(a_question_that_was_sent_late_is_in_doubt_at_its_time),
         cmocka_unit_test(the_same_seed_gives_the_same_life),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_time", tests, NULL, NULL);
 }

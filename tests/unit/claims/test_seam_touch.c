@@ -11,7 +11,7 @@
 #include "base/deadline.h"
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum { GRANT_MS = 3000, WAITS = 3 };
 
@@ -41,8 +41,7 @@ static int setup(void **state)
                       LK_OK);
     played_run_ms(s->p, 5);
     assert_int_equal(s->p->waiter_count, WAITS);
-    for (int i = 0; i < PLAYED_SCRIPTS; i++)
-        s->p->counts[i] = 0;
+    playing_count_anew(s->p);
     *state = s;
     return 0;
 }

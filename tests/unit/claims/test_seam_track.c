@@ -7,7 +7,7 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 /* Queued and next, and again at every look: others hold it, with so much of
    the lease left; or it lies free for them for another 150 ms. */
@@ -28,13 +28,9 @@ typedef struct waiting {
 /* It waits behind others. */
 static void begin(waiting *w)
 {
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
+    played *p = playing_calm();
 
     *w = (waiting){.p = p};
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    played_run_ms(p, 100); /* until the inbox stands */
-    assert_status(lk_hold_release(hold), LK_OK);
     p->is_held = true;
     p->answers[PLAYED_ACQUIRE] = queued;
     p->answers[PLAYED_RECHECK] = held;

@@ -7,22 +7,10 @@
 
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 static const char text[] =
     "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 30000 1 n";
-
-static int setup(void **state)
-{
-    *state = played_new(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
 
 static void an_import_asks_once_and_has_the_fence_of_the_answer(void **state)
 {
@@ -264,22 +252,20 @@ static void a_late_grant_leaves_an_exported_hold_alone(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_import_asks_once_and_has_the_fence_of_the_answer),
-        TEST(an_import_that_is_answered_after_the_lease_is_lost),
-        TEST(an_import_while_the_connection_is_away_waits_for_it),
-        TEST(an_import_without_an_answer_may_be_tried_again),
-        TEST(an_import_whose_answer_is_lost_is_asked_again),
-        TEST(a_borrowed_hold_keeps_the_fence_of_the_text),
-        TEST(an_import_does_not_wait_for_a_borrow_of_its_client),
-        TEST(an_import_without_a_server_is_offline),
-        TEST(a_shutdown_ends_an_import_under_way),
-        TEST(what_the_server_does_not_know_is_lost),
-        TEST(an_import_lasts_no_longer_than_is_left),
-        TEST(a_late_grant_leaves_an_exported_hold_alone),
+        PLAYED_TEST(an_import_asks_once_and_has_the_fence_of_the_answer),
+        PLAYED_TEST(an_import_that_is_answered_after_the_lease_is_lost),
+        PLAYED_TEST(an_import_while_the_connection_is_away_waits_for_it),
+        PLAYED_TEST(an_import_without_an_answer_may_be_tried_again),
+        PLAYED_TEST(an_import_whose_answer_is_lost_is_asked_again),
+        PLAYED_TEST(a_borrowed_hold_keeps_the_fence_of_the_text),
+        PLAYED_TEST(an_import_does_not_wait_for_a_borrow_of_its_client),
+        PLAYED_TEST(an_import_without_a_server_is_offline),
+        PLAYED_TEST(a_shutdown_ends_an_import_under_way),
+        PLAYED_TEST(what_the_server_does_not_know_is_lost),
+        PLAYED_TEST(an_import_lasts_no_longer_than_is_left),
+        PLAYED_TEST(a_late_grant_leaves_an_exported_hold_alone),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_transfer", tests, NULL, NULL);
 }

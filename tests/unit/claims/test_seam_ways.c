@@ -11,7 +11,7 @@
 #include "base/deadline.h"
 #include "support/call.h"
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum { LEASE_MS = 30000, GRANT_MS = 3000 };
 
@@ -27,20 +27,6 @@ static const ways slower[] = {{1700, 1}, {1, 1700}};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* The inbox stands, and nobody has the lock. */
-static played *play(void)
-{
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    played_run_ms(p, 100);
-    assert_status(lk_hold_release(hold), LK_OK);
-    for (int i = 0; i < PLAYED_SCRIPTS; i++)
-        p->counts[i] = 0;
-    return p;
-}
-
 static uint64_t now(const played *p)
 {
     return fake_world_now(p->world);
@@ -51,7 +37,7 @@ static void
 each_way(const ways *list, size_t count, void (*test)(played *p, ways w))
 {
     for (size_t i = 0; i < count; i++) {
-        played *p = play();
+        played *p = playing_calm();
 
         test(p, list[i]);
         played_free(p);
@@ -168,7 +154,7 @@ static void a_hold_lasts_from_when_the_look_was_sent(void **state)
    than nothing. */
 static void a_lease_is_never_longer_than_it_was_asked_for(void **state)
 {
-    played *p = play();
+    played *p = playing_calm();
     uint64_t sent = now(p);
     lk_hold *hold;
 
@@ -305,7 +291,7 @@ static void a_grant_is_late_by_when_the_look_was_sent(void **state)
  */
 static void a_grant_before_its_ticket_is_known_is_looked_after(void **state)
 {
-    played *p = play();
+    played *p = playing_calm();
     call c = {0};
 
     (void)state;
@@ -350,7 +336,7 @@ static void a_late_grant_lasts_from_when_the_confirm_was_sent(void **state)
 
 static void a_pushed_lease_is_never_longer_than_it_was_asked_for(void **state)
 {
-    played *p = play();
+    played *p = playing_calm();
     uint64_t sent = now(p);
     call c = {0};
 
@@ -458,7 +444,7 @@ static void a_hold_lasts_from_when_the_others_were_asked_for(void **state)
    deadline: it would have moved that on. */
 static void a_late_renewal_does_not_bring_a_hold_back(void **state)
 {
-    played *p = play();
+    played *p = playing_calm();
     lk_hold *hold = take(p);
 
     (void)state;
@@ -476,7 +462,7 @@ static void a_late_extension_does_not_bring_a_hold_back(void **state)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 20000};
-    played *p = play();
+    played *p = playing_calm();
     lk_hold *hold = NULL;
     call c = {0};
 
