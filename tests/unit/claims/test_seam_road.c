@@ -45,33 +45,72 @@ static void on_log(lk_log_level level, const char *text, void *data)
     told->among += strstr(text, "renewals go among the commands") != NULL;
 }
 
-/* A client that is patient with a connection on which nothing comes. */
-static played *play(struct told *told, uint64_t watchdog_ms)
+/* ---- each test ----------------------------------------------------------------- */
+
+static played *p;
+static struct told told;
+static lk_hold *hold;
+static lk_redlock *redlock;
+
+/* A client that is patient with a connection on which nothing comes. Its holds last
+   for LEASE_MS, unless the test's state is how long. */
+static int start(void **state)
 {
+    const unsigned *lease_ms = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = watchdog_ms,
+                                       .watchdog_ms =
+                                           lease_ms ? *lease_ms : LEASE_MS,
                                        .command_timeout_ms = LONG_MS,
-                                       .log = told != NULL ? on_log : NULL,
-                                       .log_data = told,
+                                       .log = on_log,
+                                       .log_data = &told,
                                        .log_level = LK_LOG_INFO};
 
-    return played_new(7, &options);
+    told = (struct told){0};
+    p = played_new(7, &options);
+    return 0;
 }
 
 /* With a hold, and the inbox that it opens, whose coming renews it once. */
-static lk_hold *take(played *p)
+static int take(void **state)
 {
-    lk_hold *hold = NULL;
-
+    (void)start(state);
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
     played_run_ms(p, 100);
     assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
     assert_int_equal(p->links[PLAYED_CONFIRM], COMMAND_LINK);
-    return hold;
+    return 0;
+}
+
+/* With a hold on a redlock of one server. */
+static int take_token(void **state)
+{
+    (void)start(state);
+    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", NULL),
+                  LK_OK);
+    assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (hold != NULL)
+        lk_hold_release(hold);
+    hold = NULL;
+    lk_redlock_free(redlock);
+    redlock = NULL;
+    played_free(p);
+    return 0;
+}
+
+static void give_back(void)
+{
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = NULL;
 }
 
 /* In each greeting to come. */
-static void server_becomes(played *p, const char *run_id)
+static void server_becomes(const char *run_id)
 {
     (void)snprintf(p->run_id, sizeof(p->run_id), "%s", run_id);
 }
@@ -80,41 +119,28 @@ static void server_becomes(played *p, const char *run_id)
 
 static void a_hold_of_moments_opens_no_third_connection(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     played_run_ms(p, DUE_MS / 2);
     assert_int_equal(p->connects, 2);
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->connects, 3);
     assert_int_equal(p->links[PLAYED_RENEW], LANE_LINK);
-    assert_status(lk_hold_release(hold), LK_OK);
+    give_back();
     assert_int_equal(p->links[PLAYED_RELEASE], COMMAND_LINK);
-    played_free(p);
 }
 
 static void a_renewal_does_not_stand_behind_commands(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     fake_stall(fake_world_link(p->world, COMMAND_LINK),
                fake_world_now(p->world) + LONG_MS * FAKE_MS);
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
     assert_in_range(played_renewals(p), 8, 12);
     assert_status(lk_hold_check(hold), LK_OK);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 static void without_a_lane_renewals_go_among_the_commands(void **state)
 {
-    struct told told = {0, 0, 0};
-    played *p = play(&told, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     p->connect_answer = -ECONNREFUSED;
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
@@ -125,29 +151,21 @@ static void without_a_lane_renewals_go_among_the_commands(void **state)
     played_run_ms(p, LEASE_MS);
     assert_true(p->links[PLAYED_RENEW] > COMMAND_LINK);
     assert_int_equal(told.among, 1);
-    assert_status(lk_hold_release(hold), LK_OK);
-    played_free(p);
+    give_back();
 }
 
 static void a_lane_that_does_not_come_is_not_waited_for(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     p->connect_answer = FAKE_SILENT;
     played_run_ms(p, DUE_MS + LEASE_MS / 16);
     assert_int_equal(played_renewals(p), 2);
     assert_int_equal(p->links[PLAYED_RENEW], COMMAND_LINK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    played_free(p);
+    give_back();
 }
 
 static void what_a_broken_lane_did_not_answer_is_renewed_again(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     played_renew_so(p, played_silence);
     played_run_ms(p, DUE_MS);
@@ -159,38 +177,31 @@ static void what_a_broken_lane_did_not_answer_is_renewed_again(void **state)
     played_run_ms(p, 200);
     assert_int_equal(played_renewals(p), 3);
     assert_true(lk_hold_remaining_ms(hold) > LEASE_MS * 8 / 10);
-    assert_status(lk_hold_release(hold), LK_OK);
-    played_free(p);
+    give_back();
 }
 
 /* Another process says of every hold that there is none. */
 static void a_lane_to_another_server_renews_nothing(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
-    server_becomes(p, "fedcba");
+    server_becomes("fedcba");
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
     assert_true(p->connects > 3);
     assert_in_range(played_renewals(p), 8, 12);
     assert_int_equal(p->links[PLAYED_RENEW], COMMAND_LINK);
-    server_becomes(p, "abcdef");
+    server_becomes("abcdef");
     played_run_ms(p, LEASE_MS);
     assert_true(p->links[PLAYED_RENEW] > LANE_LINK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    played_free(p);
+    give_back();
 }
 
 /* A server that says nothing of itself is the same as no other. */
 static void a_lane_to_a_nameless_server_renews_nothing(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
     unsigned renewals, connects;
 
     (void)state;
-    server_becomes(p, "");
+    server_becomes("");
     played_break(p);
     played_run_ms(p, LEASE_MS);
     p->connect_answer = FAKE_SILENT;
@@ -202,36 +213,27 @@ static void a_lane_to_a_nameless_server_renews_nothing(void **state)
     played_run_ms(p, LEASE_MS / 2);
     assert_true(p->connects > connects);
     assert_int_equal(played_renewals(p), renewals);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 /* The lane is at the server that the commands have left. */
 static void a_lane_is_left_when_the_commands_go_elsewhere(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
     unsigned renewals;
 
     (void)state;
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->links[PLAYED_RENEW], LANE_LINK);
-    server_becomes(p, "fedcba");
+    server_becomes("fedcba");
     fake_break(fake_world_link(p->world, COMMAND_LINK), -ECONNRESET);
     played_run_ms(p, 100);
     renewals = played_renewals(p);
     played_run_ms(p, LEASE_MS);
     assert_true(played_renewals(p) > renewals);
     assert_true(p->links[PLAYED_RENEW] > LANE_LINK);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 static void a_lane_renews_on_while_the_commands_are_away(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     played_run_ms(p, DUE_MS);
     p->connect_answer = -ECONNREFUSED;
@@ -239,14 +241,10 @@ static void a_lane_renews_on_while_the_commands_are_away(void **state)
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
     assert_int_equal(p->links[PLAYED_RENEW], LANE_LINK);
     assert_status(lk_hold_check(hold), LK_OK);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 static void a_released_hold_is_not_revived_by_a_late_answer(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_hold *hold = take(p);
     uint64_t renewals;
 
     (void)state;
@@ -256,27 +254,19 @@ static void a_released_hold_is_not_revived_by_a_late_answer(void **state)
                fake_world_now(p->world) + LEASE_MS / 2 * FAKE_MS);
     played_run_ms(p, DUE_MS);
     assert_int_equal(played_stats(p).pending, 1);
-    assert_status(lk_hold_release(hold), LK_OK);
+    give_back();
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
     played_run_ms(p, LEASE_MS / 5);
     assert_int_equal(played_stats(p).pending, 0);
     assert_int_equal(played_stats(p).renewals, renewals);
     assert_int_equal(played_stats(p).holding, 1);
-    assert_status(lk_hold_release(hold), LK_OK);
-    played_free(p);
+    give_back();
 }
 
 /* Its first renewal opens the lane, and does not wait for it. */
 static void tokens_of_a_redlock_take_the_lane_too(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_redlock *redlock = NULL;
-    lk_hold *hold = NULL;
-
     (void)state;
-    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", NULL),
-                  LK_OK);
-    assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
     played_run_ms(p, UINT64_C(15) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 1);
     assert_int_equal(p->links[PLAYED_TOKEN_RENEW], COMMAND_LINK);
@@ -286,21 +276,11 @@ static void tokens_of_a_redlock_take_the_lane_too(void **state)
     assert_in_range(p->counts[PLAYED_TOKEN_RENEW], 5, 6);
     assert_int_not_equal(p->links[PLAYED_TOKEN_RENEW], COMMAND_LINK);
     assert_status(lk_hold_check(hold), LK_OK);
-    lk_hold_release(hold);
-    lk_redlock_free(redlock);
-    played_free(p);
 }
 
 static void tokens_are_renewed_while_the_commands_are_away(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_redlock *redlock = NULL;
-    lk_hold *hold = NULL;
-
     (void)state;
-    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", NULL),
-                  LK_OK);
-    assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
     played_run_ms(p, UINT64_C(25) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 2);
     assert_int_not_equal(p->links[PLAYED_TOKEN_RENEW], COMMAND_LINK);
@@ -309,22 +289,12 @@ static void tokens_are_renewed_while_the_commands_are_away(void **state)
     played_run_ms(p, UINT64_C(45) * SECOND_MS);
     assert_in_range(p->counts[PLAYED_TOKEN_RENEW], 6, 7);
     assert_status(lk_hold_check(hold), LK_OK);
-    lk_hold_release(hold);
-    lk_redlock_free(redlock);
-    played_free(p);
 }
 
 /* That the commands are given up says nothing of what is on its own road. */
 static void a_renewal_under_way_outlives_the_commands(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_redlock *redlock = NULL;
-    lk_hold *hold = NULL;
-
     (void)state;
-    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", NULL),
-                  LK_OK);
-    assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
     played_run_ms(p, UINT64_C(29) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 2);
     fake_stall(fake_world_link(p->world, p->links[PLAYED_TOKEN_RENEW]),
@@ -334,45 +304,30 @@ static void a_renewal_under_way_outlives_the_commands(void **state)
     played_run_ms(p, UINT64_C(9) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 3);
     assert_status(lk_hold_check(hold), LK_OK);
-    lk_hold_release(hold);
-    lk_redlock_free(redlock);
-    played_free(p);
 }
 
 /* The commands are about to go to another process, which loads: what the lane
    says is still the old one's. Two votes of one process count as one. */
 static void a_vote_is_of_the_server_that_renewed_it(void **state)
 {
-    played *p = play(NULL, LEASE_MS);
-    lk_redlock *redlock = NULL;
-    lk_hold *hold = NULL;
     const lk__token *token;
 
     (void)state;
-    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", NULL),
-                  LK_OK);
-    assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
     token = (const lk__token *)(const void *)hold;
     played_run_ms(p, UINT64_C(25) * SECOND_MS);
-    server_becomes(p, "fedcba");
+    server_becomes("fedcba");
     p->ping_answer = "-LOADING Redis is loading the dataset in memory\r\n";
     fake_break(fake_world_link(p->world, COMMAND_LINK), -ECONNRESET);
     played_run_ms(p, UINT64_C(10) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 3);
     assert_string_equal(p->client->node->command_greeting.run_id, "fedcba");
     assert_string_equal(token->votes[0].server, "abcdef");
-    lk_hold_release(hold);
-    lk_redlock_free(redlock);
-    played_free(p);
 }
 
 /* What the inbox missed is asked for after it has come back: a renewal that was
    sent before says nothing of it. */
 static void an_inbox_that_comes_back_is_followed_by_a_renewal(void **state)
 {
-    played *p = play(NULL, UINT64_C(10) * LEASE_MS);
-    lk_hold *hold = take(p);
-
     (void)state;
     played_run_ms(p, UINT64_C(12) * DUE_MS);
     assert_int_equal(played_renewals(p), 2);
@@ -386,8 +341,7 @@ static void an_inbox_that_comes_back_is_followed_by_a_renewal(void **state)
     played_run_ms(p, UINT64_C(2) * DUE_MS);
     assert_int_equal(played_renewals(p), 4);
     assert_int_equal(p->counts[PLAYED_CONFIRM], 2); /* with its record */
-    assert_status(lk_hold_release(hold), LK_OK);
-    played_free(p);
+    give_back();
 }
 
 /* ---- the pace ------------------------------------------------------------------- */
@@ -399,15 +353,15 @@ struct many {
     lk_status last;
 };
 
-static void on_acquired(lk_status status, lk_hold *hold, void *data)
+static void on_acquired(lk_status status, lk_hold *got, void *data)
 {
     struct many *many = data;
 
     many->last = status;
-    many->holds[many->ended++] = hold;
+    many->holds[many->ended++] = got;
 }
 
-static void ask(played *p, struct many *many, unsigned count, int64_t wait_ms)
+static void ask(struct many *many, unsigned count, int64_t wait_ms)
 {
     char name[32];
 
@@ -432,10 +386,7 @@ static void many_free(struct many *many)
 
 static void acquires_stay_here_while_a_renewal_is_late(void **state)
 {
-    struct told told = {0, 0, 0};
     struct many many = {.count = 0};
-    played *p = play(&told, UINT64_C(10) * LEASE_MS);
-    lk_hold *hold = take(p);
 
     (void)state;
     p->answers[PLAYED_ACQUIRE] = granted;
@@ -446,7 +397,7 @@ static void acquires_stay_here_while_a_renewal_is_late(void **state)
     assert_int_equal(played_stats(p).renewals_late, 1);
     assert_int_equal(told.held_back, 1);
 
-    ask(p, &many, 3, LK_FOREVER);
+    ask(&many, 3, LK_FOREVER);
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 1);
     assert_int_equal(played_stats(p).holding_back, 3);
@@ -464,16 +415,13 @@ static void acquires_stay_here_while_a_renewal_is_late(void **state)
     assert_int_equal(played_stats(p).held_back, 3);
     assert_int_equal(played_stats(p).losses, 0);
     many_free(&many);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 /* Nothing was sent: it is not in doubt, and nobody is known to hold it. */
 static void what_is_held_back_ends_in_its_own_time(void **state)
 {
     struct many many = {.count = 0};
-    played *p = play(NULL, UINT64_C(10) * LEASE_MS);
-    lk_hold *hold = take(p), *none = NULL;
+    lk_hold *none = NULL;
     uint64_t began;
     lk_lock *lock;
 
@@ -481,7 +429,7 @@ static void what_is_held_back_ends_in_its_own_time(void **state)
     played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(14) * DUE_MS);
     assert_int_equal(played_stats(p).renewals_late, 1);
-    ask(p, &many, 1, DUE_MS);
+    ask(&many, 1, DUE_MS);
     began = played_now_ms(p);
     assert_status(lk_lock_new(&lock, p->client, "other", NULL), LK_OK);
     assert_status(lk_lock_acquire(lock, INT64_C(2) * DUE_MS, NULL, &none),
@@ -495,15 +443,12 @@ static void what_is_held_back_ends_in_its_own_time(void **state)
     assert_int_equal(played_stats(p).holding_back, 0);
     lk_lock_free(lock);
     many_free(&many);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 /* It has a command's time. */
 static void a_try_that_is_held_back_does_not_call_the_name_busy(void **state)
 {
-    played *p = play(NULL, UINT64_C(100) * LEASE_MS);
-    lk_hold *hold = take(p), *none = NULL;
+    lk_hold *none = NULL;
     lk_lock *lock;
 
     (void)state;
@@ -514,15 +459,11 @@ static void a_try_that_is_held_back_does_not_call_the_name_busy(void **state)
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_ETIMEDOUT);
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 1);
     lk_lock_free(lock);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 static void no_more_is_under_way_than_is_answered_in_time(void **state)
 {
     struct many many = {.count = 0};
-    played *p = play(NULL, 1200);
-    lk_hold *hold = take(p);
     lk_info *info = NULL;
 
     (void)state;
@@ -532,7 +473,7 @@ static void no_more_is_under_way_than_is_answered_in_time(void **state)
         assert_status(lk_lock_info(p->lock, &info), LK_OK);
         lk_info_free(info);
     }
-    ask(p, &many, MANY, LK_FOREVER);
+    ask(&many, MANY, LK_FOREVER);
     assert_int_equal(played_stats(p).holding_back, MANY - WINDOW_LEAST);
     played_run_ms(p, 15);
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 1 + WINDOW_LEAST);
@@ -540,32 +481,38 @@ static void no_more_is_under_way_than_is_answered_in_time(void **state)
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 1 + MANY);
     assert_int_equal(many.ended, MANY);
     many_free(&many);
-    lk_hold_release(hold);
-    played_free(p);
 }
 
 int main(void)
 {
+    static unsigned brief_ms = 1200;
+    static unsigned longer_ms = 10 * LEASE_MS;
+    static unsigned longest_ms = 100 * LEASE_MS;
+#define LEASE_TEST(f) cmocka_unit_test_setup_teardown(f, take, end)
+#define TOKEN_TEST(f) cmocka_unit_test_setup_teardown(f, take_token, end)
+#define LONG_TEST(f, ms)                                                       \
+    cmocka_unit_test_prestate_setup_teardown(f, take, end, &(ms))
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hold_of_moments_opens_no_third_connection),
-        cmocka_unit_test(a_renewal_does_not_stand_behind_commands),
-        cmocka_unit_test(without_a_lane_renewals_go_among_the_commands),
-        cmocka_unit_test(a_lane_that_does_not_come_is_not_waited_for),
-        cmocka_unit_test(what_a_broken_lane_did_not_answer_is_renewed_again),
-        cmocka_unit_test(a_lane_to_another_server_renews_nothing),
-        cmocka_unit_test(a_lane_to_a_nameless_server_renews_nothing),
-        cmocka_unit_test(a_lane_is_left_when_the_commands_go_elsewhere),
-        cmocka_unit_test(a_lane_renews_on_while_the_commands_are_away),
-        cmocka_unit_test(a_released_hold_is_not_revived_by_a_late_answer),
-        cmocka_unit_test(tokens_of_a_redlock_take_the_lane_too),
-        cmocka_unit_test(tokens_are_renewed_while_the_commands_are_away),
-        cmocka_unit_test(a_renewal_under_way_outlives_the_commands),
-        cmocka_unit_test(a_vote_is_of_the_server_that_renewed_it),
-        cmocka_unit_test(an_inbox_that_comes_back_is_followed_by_a_renewal),
-        cmocka_unit_test(acquires_stay_here_while_a_renewal_is_late),
-        cmocka_unit_test(what_is_held_back_ends_in_its_own_time),
-        cmocka_unit_test(a_try_that_is_held_back_does_not_call_the_name_busy),
-        cmocka_unit_test(no_more_is_under_way_than_is_answered_in_time),
+        LEASE_TEST(a_hold_of_moments_opens_no_third_connection),
+        LEASE_TEST(a_renewal_does_not_stand_behind_commands),
+        LEASE_TEST(without_a_lane_renewals_go_among_the_commands),
+        LEASE_TEST(a_lane_that_does_not_come_is_not_waited_for),
+        LEASE_TEST(what_a_broken_lane_did_not_answer_is_renewed_again),
+        LEASE_TEST(a_lane_to_another_server_renews_nothing),
+        LEASE_TEST(a_lane_to_a_nameless_server_renews_nothing),
+        LEASE_TEST(a_lane_is_left_when_the_commands_go_elsewhere),
+        LEASE_TEST(a_lane_renews_on_while_the_commands_are_away),
+        LEASE_TEST(a_released_hold_is_not_revived_by_a_late_answer),
+        TOKEN_TEST(tokens_of_a_redlock_take_the_lane_too),
+        TOKEN_TEST(tokens_are_renewed_while_the_commands_are_away),
+        TOKEN_TEST(a_renewal_under_way_outlives_the_commands),
+        TOKEN_TEST(a_vote_is_of_the_server_that_renewed_it),
+        LONG_TEST(an_inbox_that_comes_back_is_followed_by_a_renewal, longer_ms),
+        LONG_TEST(acquires_stay_here_while_a_renewal_is_late, longer_ms),
+        LONG_TEST(what_is_held_back_ends_in_its_own_time, longer_ms),
+        LONG_TEST(a_try_that_is_held_back_does_not_call_the_name_busy,
+                  longest_ms),
+        LONG_TEST(no_more_is_under_way_than_is_answered_in_time, brief_ms),
     };
 
     return cmocka_run_group_tests_name("seam_road", tests, NULL, NULL);
