@@ -10,42 +10,21 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
 
-static server *redis;
-static tool_how how;
 static tool_how shell;
 
 static int start(void **state)
 {
     static const char *const variables[] = {"tool=" LK_TOOL, NULL};
 
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
+    if (tooling_start(state) != 0)
         return -1;
-    how = (tool_how){.url = server_url(redis)};
     shell =
         (tool_how){.url = server_url(redis), .program = "sh", .env = variables};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
     return 0;
 }
 
@@ -441,38 +420,30 @@ static void a_signal_ends_the_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(an_eval_fails_as_the_tool_does, forget),
-        cmocka_unit_test_teardown(a_shell_holds_it_between_its_commands,
-                                  forget),
-        cmocka_unit_test_teardown(one_that_had_to_wait_has_its_whole_lease,
-                                  forget),
-        cmocka_unit_test_teardown(an_export_that_fails_ends_the_script, forget),
-        cmocka_unit_test_teardown(a_hold_that_has_ended_is_not_called_lost_work,
-                                  forget),
-        cmocka_unit_test_teardown(any_name_survives_the_shell, forget),
-        cmocka_unit_test_teardown(a_shell_may_hold_one_within_another, forget),
-        cmocka_unit_test_teardown(a_hold_that_is_lost_is_left_as_well, forget),
-        cmocka_unit_test_teardown(
-            one_that_is_not_obtained_leaves_those_around_it, forget),
-        cmocka_unit_test_teardown(what_a_shell_never_goes_back_to_is_forgotten,
-                                  forget),
-        cmocka_unit_test_teardown(every_shell_is_known_in_its_substitutions,
-                                  forget),
-        cmocka_unit_test_teardown(a_shell_that_is_not_there_is_refused, forget),
-        cmocka_unit_test_teardown(a_script_leaves_what_its_caller_has, forget),
-        cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),
-        cmocka_unit_test_teardown(it_says_which_process_ran_it, forget),
-        cmocka_unit_test_teardown(a_long_reason_makes_room_for_the_caller,
-                                  forget),
-        cmocka_unit_test_teardown(a_lease_can_be_made_longer, forget),
-        cmocka_unit_test_teardown(without_a_lease_it_is_refused, forget),
-        cmocka_unit_test_teardown(a_release_of_nothing_says_why, forget),
-        cmocka_unit_test_teardown(what_is_held_is_not_obtained, forget),
-        cmocka_unit_test_teardown(it_ends_with_its_lease, forget),
-        cmocka_unit_test_teardown(a_hold_that_cannot_be_written_is_given_back,
-                                  forget),
-        cmocka_unit_test_teardown(a_signal_ends_the_wait, forget),
+        TOOLING_TEST(an_eval_fails_as_the_tool_does),
+        TOOLING_TEST(a_shell_holds_it_between_its_commands),
+        TOOLING_TEST(one_that_had_to_wait_has_its_whole_lease),
+        TOOLING_TEST(an_export_that_fails_ends_the_script),
+        TOOLING_TEST(a_hold_that_has_ended_is_not_called_lost_work),
+        TOOLING_TEST(any_name_survives_the_shell),
+        TOOLING_TEST(a_shell_may_hold_one_within_another),
+        TOOLING_TEST(a_hold_that_is_lost_is_left_as_well),
+        TOOLING_TEST(one_that_is_not_obtained_leaves_those_around_it),
+        TOOLING_TEST(what_a_shell_never_goes_back_to_is_forgotten),
+        TOOLING_TEST(every_shell_is_known_in_its_substitutions),
+        TOOLING_TEST(a_shell_that_is_not_there_is_refused),
+        TOOLING_TEST(a_script_leaves_what_its_caller_has),
+        TOOLING_TEST(every_kind_can_be_acquired),
+        TOOLING_TEST(it_says_which_process_ran_it),
+        TOOLING_TEST(a_long_reason_makes_room_for_the_caller),
+        TOOLING_TEST(a_lease_can_be_made_longer),
+        TOOLING_TEST(without_a_lease_it_is_refused),
+        TOOLING_TEST(a_release_of_nothing_says_why),
+        TOOLING_TEST(what_is_held_is_not_obtained),
+        TOOLING_TEST(it_ends_with_its_lease),
+        TOOLING_TEST(a_hold_that_cannot_be_written_is_given_back),
+        TOOLING_TEST(a_signal_ends_the_wait),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start, tooling_stop);
 }

@@ -8,39 +8,17 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 15000, TOOLS = 3 };
 
-static server *the_server;
-static tool_how how;
 static tool *tools[TOOLS];
-
-static int start(void **state)
-{
-    (void)state;
-    the_server = server_start(NULL);
-    assert_non_null(the_server);
-    how.url = server_url(the_server);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(the_server);
-    return 0;
-}
 
 static int forget(void **state)
 {
-    (void)state;
-    tool_free_all();
     (void)memset(tools, 0, sizeof(tools));
-    freeReplyObject(server_command(the_server, "FLUSHALL"));
-    return 0;
+    return tooling_teardown(state);
 }
 
 /* Holds one name and, once the latch is open, wants another one, if any. */
@@ -127,7 +105,7 @@ static void a_line_is_no_circle(void **state)
 /* Whether a tool has told what it waits for, for the one it runs under. */
 static bool is_told(void *data)
 {
-    redisReply *reply = server_command(the_server, "KEYS latchkey:client:*:w");
+    redisReply *reply = server_command(redis, "KEYS latchkey:client:*:w");
     bool is = reply != NULL && reply->elements > 0;
 
     (void)data;
@@ -165,5 +143,5 @@ int main(void)
             one_that_was_killed_in_its_wait_makes_no_circle, forget),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -9,39 +9,10 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000, MANY = 5 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* Waits for all, compares each output with the first's, and returns the code
    that all of them have. */
@@ -213,19 +184,16 @@ static void how_it_ended_is_known_where_ends_are_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(one_runs_it_and_all_print_it, forget),
-        cmocka_unit_test_teardown(who_fails_fails_for_all, forget),
-        cmocka_unit_test_teardown(a_command_that_cannot_fly_is_told, forget),
-        cmocka_unit_test_teardown(nothing_is_held_by_a_command_in_flight,
-                                  forget),
-        cmocka_unit_test_teardown(who_will_not_wait_is_75, forget),
-        cmocka_unit_test_teardown(who_dies_is_taken_over_from, forget),
-        cmocka_unit_test_teardown(how_it_ended_is_known_where_ends_are_ignored,
-                                  forget),
-        cmocka_unit_test_teardown(what_is_too_much_is_not_kept, forget),
-        cmocka_unit_test_teardown(a_leader_s_command_runs_while_it_leads,
-                                  forget),
+        TOOLING_TEST(one_runs_it_and_all_print_it),
+        TOOLING_TEST(who_fails_fails_for_all),
+        TOOLING_TEST(a_command_that_cannot_fly_is_told),
+        TOOLING_TEST(nothing_is_held_by_a_command_in_flight),
+        TOOLING_TEST(who_will_not_wait_is_75),
+        TOOLING_TEST(who_dies_is_taken_over_from),
+        TOOLING_TEST(how_it_ended_is_known_where_ends_are_ignored),
+        TOOLING_TEST(what_is_too_much_is_not_kept),
+        TOOLING_TEST(a_leader_s_command_runs_while_it_leads),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -3,38 +3,9 @@
 /* What the hands of a flock(1) user write: understood, or told what else. */
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* Somebody who has a name so until freed, and for the rest of the lease. */
 static tool *holder(const char *option, const char *name)
@@ -113,14 +84,11 @@ static void other_spellings_are_in_no_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(
-            shared_is_beside_shared_and_not_beside_exclusive, forget),
-        cmocka_unit_test_teardown(every_word_for_not_to_wait_is_understood,
-                                  forget),
-        cmocka_unit_test_teardown(what_makes_no_sense_here_says_what_to_write,
-                                  forget),
-        cmocka_unit_test_teardown(other_spellings_are_in_no_list, forget),
+        TOOLING_TEST(shared_is_beside_shared_and_not_beside_exclusive),
+        TOOLING_TEST(every_word_for_not_to_wait_is_understood),
+        TOOLING_TEST(what_makes_no_sense_here_says_what_to_write),
+        TOOLING_TEST(other_spellings_are_in_no_list),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 15000 };
@@ -20,25 +19,13 @@ enum { SOON_MS = 15000 };
 #define HOLD_3S "eval \"$(" LK_TOOL " hold -l3s n)\" || exit; echo held; "
 #define FOREVER "while :; do sleep 0.02; done"
 
-static server *redis;
-static tool_how how;   /* the tool */
-static tool_how shell; /* a shell */
+static tool_how shell;
 
 static int start(void **state)
 {
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
+    if (tooling_start(state) != 0)
         return -1;
-    how = (tool_how){.url = server_url(redis)};
     shell = (tool_how){.url = server_url(redis), .program = "sh"};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
     return 0;
 }
 
@@ -55,12 +42,10 @@ static void assert_free(void)
 
 static int forget(void **state)
 {
-    (void)state;
     tool_free_all();
     freeReplyObject(server_command(redis, "ACL SETUSER default +@all"));
     assert_free();
-    server_flush(redis);
-    return 0;
+    return tooling_teardown(state);
 }
 
 static tool *start_script(const char *script)
@@ -578,5 +563,5 @@ int main(void)
         cmocka_unit_test_teardown(the_keeper_keeps_no_descriptor, forget),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start, tooling_stop);
 }

@@ -11,39 +11,10 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* Somebody who holds n until freed. */
 static tool *holder(void)
@@ -518,44 +489,32 @@ static void the_status_line_tells_ours_from_the_command_s(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_exit_code_is_the_command_s, forget),
-        cmocka_unit_test_teardown(
-            a_command_ended_by_a_signal_is_128_and_its_number, forget),
-        cmocka_unit_test_teardown(a_command_that_cannot_be_run_is_126_or_127,
-                                  forget),
-        cmocka_unit_test_teardown(a_wrong_command_line_is_64_and_takes_nothing,
-                                  forget),
-        cmocka_unit_test_teardown(one_kind_is_said_and_something_of_it, forget),
-        cmocka_unit_test_teardown(a_name_may_begin_with_a_dash, forget),
-        cmocka_unit_test_teardown(without_a_server_it_is_69, forget),
-        cmocka_unit_test_teardown(a_login_that_is_refused_is_77, forget),
-        cmocka_unit_test_teardown(a_url_that_is_not_understood_is_78, forget),
-        cmocka_unit_test_teardown(what_is_not_obtained_is_75_or_another_code,
-                                  forget),
-        cmocka_unit_test_teardown(the_next_gets_it_when_the_command_ends,
-                                  forget),
-        cmocka_unit_test_teardown(
-            redissons_holder_is_called_that_and_has_no_age, forget),
-        cmocka_unit_test_teardown(the_holder_is_named_to_who_waits, forget),
-        cmocka_unit_test_teardown(the_command_knows_what_it_holds, forget),
-        cmocka_unit_test_teardown(what_the_url_says_beats_what_the_tool_assumes,
-                                  forget),
-        cmocka_unit_test_teardown(the_deadline_is_on_the_clock_since_boot,
-                                  forget),
-        cmocka_unit_test_teardown(
-            the_command_inherits_what_it_would_without_the_tool, forget),
-        cmocka_unit_test_teardown(
-            a_stream_that_is_closed_is_closed_for_the_command, forget),
-        cmocka_unit_test_teardown(every_kind_of_lock_can_be_held, forget),
-        cmocka_unit_test_teardown(conflict_exit_code_is_for_what_others_have,
-                                  forget),
-        cmocka_unit_test_teardown(a_semaphore_is_resized, forget),
-        cmocka_unit_test_teardown(a_semaphore_lets_so_many_in, forget),
-        cmocka_unit_test_teardown(each_kind_has_a_command, forget),
-        cmocka_unit_test_teardown(readers_share_and_writers_do_not, forget),
-        cmocka_unit_test_teardown(the_status_line_tells_ours_from_the_command_s,
-                                  forget),
+        TOOLING_TEST(the_exit_code_is_the_command_s),
+        TOOLING_TEST(a_command_ended_by_a_signal_is_128_and_its_number),
+        TOOLING_TEST(a_command_that_cannot_be_run_is_126_or_127),
+        TOOLING_TEST(a_wrong_command_line_is_64_and_takes_nothing),
+        TOOLING_TEST(one_kind_is_said_and_something_of_it),
+        TOOLING_TEST(a_name_may_begin_with_a_dash),
+        TOOLING_TEST(without_a_server_it_is_69),
+        TOOLING_TEST(a_login_that_is_refused_is_77),
+        TOOLING_TEST(a_url_that_is_not_understood_is_78),
+        TOOLING_TEST(what_is_not_obtained_is_75_or_another_code),
+        TOOLING_TEST(the_next_gets_it_when_the_command_ends),
+        TOOLING_TEST(redissons_holder_is_called_that_and_has_no_age),
+        TOOLING_TEST(the_holder_is_named_to_who_waits),
+        TOOLING_TEST(the_command_knows_what_it_holds),
+        TOOLING_TEST(what_the_url_says_beats_what_the_tool_assumes),
+        TOOLING_TEST(the_deadline_is_on_the_clock_since_boot),
+        TOOLING_TEST(the_command_inherits_what_it_would_without_the_tool),
+        TOOLING_TEST(a_stream_that_is_closed_is_closed_for_the_command),
+        TOOLING_TEST(every_kind_of_lock_can_be_held),
+        TOOLING_TEST(conflict_exit_code_is_for_what_others_have),
+        TOOLING_TEST(a_semaphore_is_resized),
+        TOOLING_TEST(a_semaphore_lets_so_many_in),
+        TOOLING_TEST(each_kind_has_a_command),
+        TOOLING_TEST(readers_share_and_writers_do_not),
+        TOOLING_TEST(the_status_line_tells_ours_from_the_command_s),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -11,13 +11,11 @@
 
 #include "support/check.h"
 #include "support/proxy.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 20000, WORKERS = 5, TURNS = 6, DEATHS = 2 };
 
-static server *redis;
 static proxy *network;
 static char folder[64];
 static unsigned lease_ms;
@@ -25,11 +23,9 @@ static char lease[32];
 
 static int start(void **state)
 {
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
+    if (tooling_start(state) != 0)
         return -1;
-    lease_ms = tool_lease_ms(&(tool_how){.url = server_url(redis)});
+    lease_ms = tool_lease_ms(&how);
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
     (void)snprintf(folder, sizeof(folder), "/tmp/lk-run-XXXXXX");
     return mkdtemp(folder) != NULL ? 0 : -1;
@@ -37,10 +33,8 @@ static int start(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     (void)tool_code(&(tool_how){.program = "rm"}, "-r", folder, NULL);
-    server_stop(redis);
-    return 0;
+    return tooling_stop(state);
 }
 
 static int begin(void **state)
@@ -52,13 +46,9 @@ static int begin(void **state)
 
 static int forget(void **state)
 {
-    (void)state;
     tool_free_all();
     proxy_stop(network);
-    if (server_pid(redis) == 0)
-        return server_restart(redis) ? 0 : -1;
-    server_flush(redis);
-    return 0;
+    return tooling_teardown(state);
 }
 
 static bool is_renewed(void *data)
@@ -69,14 +59,14 @@ static bool is_renewed(void *data)
 /* Each time the lease begins anew as soon as there is a connection. */
 static void connections_that_break_do_not_disturb_the_command(void **state)
 {
-    const tool_how how = {.url = proxy_url(network)};
+    const tool_how far = {.url = proxy_url(network)};
     unsigned longer_ms = 2 * lease_ms;
     char longer[32];
     tool *t;
 
     (void)state;
     (void)snprintf(longer, sizeof(longer), "--lease=%ums", longer_ms);
-    t = tool_start(&how, "run", longer, "n", "-c",
+    t = tool_start(&far, "run", longer, "n", "-c",
                    "echo child=$$; trap 'exit 3' USR1; "
                    "while :; do sleep 0.05; done",
                    NULL);
@@ -96,13 +86,13 @@ static void connections_that_break_do_not_disturb_the_command(void **state)
 static void a_release_without_an_answer_keeps_the_code(void **state)
 {
     char url[160];
-    const tool_how how = {.url = url};
+    const tool_how far = {.url = url};
     tool *t;
 
     (void)state;
     (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=300ms",
                    proxy_url(network));
-    t = tool_start(&how, "run", "n", "-c",
+    t = tool_start(&far, "run", "n", "-c",
                    "echo child=$$; trap 'exit 3' USR1; "
                    "while :; do sleep 0.05; done",
                    NULL);
@@ -116,7 +106,6 @@ static void a_release_without_an_answer_keeps_the_code(void **state)
 
 static void a_server_that_forgets_ends_the_command(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
     tool *t = tool_start(&how, "run", lease, "n", "-c",
                          "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
@@ -131,7 +120,7 @@ static void a_server_that_forgets_ends_the_command(void **state)
    the same time. */
 static void many_tools_count_without_a_mistake(void **state)
 {
-    const tool_how how = {.url = server_url(redis), .program = "sh"};
+    const tool_how shell = {.url = server_url(redis), .program = "sh"};
     tool *tools[WORKERS];
     char line[512];
 
@@ -144,7 +133,7 @@ static void many_tools_count_without_a_mistake(void **state)
     assert_tool(&(tool_how){.program = "sh"}, 0, "", "", "-c", "echo 0 >$0/n",
                 folder, NULL);
     for (size_t i = 0; i < WORKERS; i++)
-        tools[i] = tool_start(&how, "-c", line, NULL);
+        tools[i] = tool_start(&shell, "-c", line, NULL);
     for (size_t i = 0; i < WORKERS; i++)
         assert_int_equal(tool_wait(tools[i], SOON_MS), 0);
     (void)snprintf(line, sizeof(line), "%d\n", WORKERS * TURNS);
@@ -162,7 +151,6 @@ static void nobody_comes_while_the_one_before_lives(void **state)
         "read -r pid name state rest </proc/$was/stat && [ $state != Z ]; "
         "then echo alive=$was; fi 2>&-; "
         "echo $$ >who; echo child=$$; exec sleep 100";
-    const tool_how how = {.url = server_url(redis)};
     char line[512];
     tool *tools[DEATHS + 1];
 

@@ -6,39 +6,12 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 20000 };
 
 #define NOWHERE "unix:/nonexistent/s?offline_ms=300ms"
-
-static server *redis;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    return redis != NULL ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    if (server_pid(redis) == 0)
-        return server_restart(redis) ? 0 : -1;
-    server_flush(redis);
-    return 0;
-}
 
 static void a_short_wait_for_no_server_is_69(void **state)
 {
@@ -68,8 +41,8 @@ static void a_short_wait_for_no_server_is_69(void **state)
 
 static void a_host_without_address_and_a_password_are_told_apart(void **state)
 {
-    const tool_how how = {.url = "redis://u:s3cret@nosuch.invalid"};
-    tool *t = tool_start(&how, "lock", "-w0.2", "n", "true", NULL);
+    const tool_how unknown = {.url = "redis://u:s3cret@nosuch.invalid"};
+    tool *t = tool_start(&unknown, "lock", "-w0.2", "n", "true", NULL);
 
     (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 69);
@@ -81,7 +54,6 @@ static void a_host_without_address_and_a_password_are_told_apart(void **state)
 static void who_waits_outlives_an_outage(void **state)
 {
     char url[200];
-    const tool_how how = {.url = server_url(redis)};
     const tool_how short_of_patience = {.url = url};
     static const char *const kinds[] = {"lock", "leader", "write"};
     tool *waiters[3];
@@ -111,7 +83,6 @@ static void who_waits_outlives_an_outage(void **state)
 
 static void a_wait_with_a_limit_ends_in_an_outage(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
     tool *t;
 
     (void)state;
@@ -125,7 +96,6 @@ static void a_wait_with_a_limit_ends_in_an_outage(void **state)
 
 static void who_holds_it_is_told_to_whom_it_is_refused(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
     tool *t = tool_start(&how, "lock", "--why", "deploy 4.2", "n", "-c",
                          "echo here=1; exec sleep 100", NULL);
     char words[64];
@@ -144,7 +114,6 @@ static void who_holds_it_is_told_to_whom_it_is_refused(void **state)
 
 static void codes_of_scripts_are_not_shown(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
     tool *t;
 
     (void)state;
@@ -158,7 +127,6 @@ static void codes_of_scripts_are_not_shown(void **state)
 
 static void a_name_is_cut_and_an_empty_one_is_not_shown(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
     char name[601];
     tool *t;
 
@@ -177,8 +145,6 @@ static void a_name_is_cut_and_an_empty_one_is_not_shown(void **state)
 
 static void a_semaphore_says_how_many_it_has(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
-
     (void)state;
     assert_tool(&how, 64, "", "the first one says how many permits there are",
                 "sem", "s", "true", NULL);
@@ -192,8 +158,6 @@ static void a_semaphore_says_how_many_it_has(void **state)
 
 static void a_latch_that_is_closed_says_so(void **state)
 {
-    const tool_how how = {.url = server_url(redis)};
-
     (void)state;
     assert_int_equal(tool_code(&how, "latch", "set", "l", "3", NULL), 0);
     assert_tool(&how, 75, "",
@@ -211,17 +175,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_wait_for_no_server_is_69),
         cmocka_unit_test(a_host_without_address_and_a_password_are_told_apart),
-        cmocka_unit_test_teardown(who_waits_outlives_an_outage, forget),
-        cmocka_unit_test_teardown(a_wait_with_a_limit_ends_in_an_outage,
-                                  forget),
-        cmocka_unit_test_teardown(who_holds_it_is_told_to_whom_it_is_refused,
-                                  forget),
-        cmocka_unit_test_teardown(codes_of_scripts_are_not_shown, forget),
-        cmocka_unit_test_teardown(a_name_is_cut_and_an_empty_one_is_not_shown,
-                                  forget),
-        cmocka_unit_test_teardown(a_semaphore_says_how_many_it_has, forget),
-        cmocka_unit_test_teardown(a_latch_that_is_closed_says_so, forget),
+        TOOLING_TEST(who_waits_outlives_an_outage),
+        TOOLING_TEST(a_wait_with_a_limit_ends_in_an_outage),
+        TOOLING_TEST(who_holds_it_is_told_to_whom_it_is_refused),
+        TOOLING_TEST(codes_of_scripts_are_not_shown),
+        TOOLING_TEST(a_name_is_cut_and_an_empty_one_is_not_shown),
+        TOOLING_TEST(a_semaphore_says_how_many_it_has),
+        TOOLING_TEST(a_latch_that_is_closed_says_so),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -9,39 +9,10 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 static void every_signal_that_can_be_caught_is_forwarded(void **state)
 {
@@ -205,19 +176,14 @@ static void a_command_that_is_stopped_keeps_its_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_signal_that_can_be_caught_is_forwarded,
-                                  forget),
-        cmocka_unit_test_teardown(a_signal_that_ends_the_command_is_its_code,
-                                  forget),
-        cmocka_unit_test_teardown(the_whole_group_gets_it, forget),
-        cmocka_unit_test_teardown(in_the_foreground_only_the_command_gets_it,
-                                  forget),
-        cmocka_unit_test_teardown(nohup_is_respected, forget),
-        cmocka_unit_test_teardown(who_waits_leaves_the_queue_when_told_to_end,
-                                  forget),
-        cmocka_unit_test_teardown(a_command_that_is_stopped_keeps_its_lock,
-                                  forget),
+        TOOLING_TEST(every_signal_that_can_be_caught_is_forwarded),
+        TOOLING_TEST(a_signal_that_ends_the_command_is_its_code),
+        TOOLING_TEST(the_whole_group_gets_it),
+        TOOLING_TEST(in_the_foreground_only_the_command_gets_it),
+        TOOLING_TEST(nohup_is_respected),
+        TOOLING_TEST(who_waits_leaves_the_queue_when_told_to_end),
+        TOOLING_TEST(a_command_that_is_stopped_keeps_its_lock),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

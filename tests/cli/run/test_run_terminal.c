@@ -9,14 +9,11 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
 
-static server *redis;
-static tool_how plain;
 static tool_how terminal;
 static tool_how shell;
 
@@ -24,11 +21,8 @@ static int start(void **state)
 {
     static const char *const prompt[] = {"PS1=$ ", "ENV=", NULL};
 
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
+    if (tooling_start(state) != 0)
         return -1;
-    plain = (tool_how){.url = server_url(redis)};
     terminal = (tool_how){.url = server_url(redis), .has_terminal = true};
     shell = (tool_how){.url = server_url(redis),
                        .has_terminal = true,
@@ -37,24 +31,9 @@ static int start(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
-
 static void who_waits_has_one_line_that_is_drawn_again(void **state)
 {
-    tool *holder = tool_start(&plain, "run", "n", "-c",
+    tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = tool_start(&terminal, "run", "n", "echo", "mine", NULL);
@@ -70,7 +49,7 @@ static void who_waits_has_one_line_that_is_drawn_again(void **state)
 
 static void a_key_ends_the_wait(void **state)
 {
-    tool *holder = tool_start(&plain, "run", "n", "-c",
+    tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     tool *t;
 
@@ -163,7 +142,7 @@ static void a_job_is_stopped_and_goes_on(void **state)
 
 static void a_wait_is_stopped_and_goes_on(void **state)
 {
-    tool *holder = tool_start(&plain, "run", "n", "-c",
+    tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = prompt();
@@ -235,22 +214,17 @@ static void a_command_in_a_script_reads_the_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(who_waits_has_one_line_that_is_drawn_again,
-                                  forget),
-        cmocka_unit_test_teardown(a_key_ends_the_wait, forget),
-        cmocka_unit_test_teardown(a_key_ends_the_command, forget),
-        cmocka_unit_test_teardown(the_command_reads_the_terminal, forget),
-        cmocka_unit_test_teardown(
-            the_command_is_in_the_foreground_from_the_start, forget),
-        cmocka_unit_test_teardown(a_job_is_stopped_and_goes_on, forget),
-        cmocka_unit_test_teardown(a_wait_is_stopped_and_goes_on, forget),
-        cmocka_unit_test_teardown(a_job_that_is_stopped_for_too_long_is_ended,
-                                  forget),
-        cmocka_unit_test_teardown(a_key_ends_a_script_and_not_only_the_command,
-                                  forget),
-        cmocka_unit_test_teardown(a_command_in_a_script_reads_the_terminal,
-                                  forget),
+        TOOLING_TEST(who_waits_has_one_line_that_is_drawn_again),
+        TOOLING_TEST(a_key_ends_the_wait),
+        TOOLING_TEST(a_key_ends_the_command),
+        TOOLING_TEST(the_command_reads_the_terminal),
+        TOOLING_TEST(the_command_is_in_the_foreground_from_the_start),
+        TOOLING_TEST(a_job_is_stopped_and_goes_on),
+        TOOLING_TEST(a_wait_is_stopped_and_goes_on),
+        TOOLING_TEST(a_job_that_is_stopped_for_too_long_is_ended),
+        TOOLING_TEST(a_key_ends_a_script_and_not_only_the_command),
+        TOOLING_TEST(a_command_in_a_script_reads_the_terminal),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start, tooling_stop);
 }

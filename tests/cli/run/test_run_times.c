@@ -10,39 +10,10 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* ---- a limit ------------------------------------------------------------ */
 
@@ -385,35 +356,26 @@ static void a_setting_that_is_no_time_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_command_that_takes_too_long_is_ended,
-                                  forget),
-        cmocka_unit_test_teardown(who_ignores_that_is_killed_with_its_children,
-                                  forget),
-        cmocka_unit_test_teardown(who_ends_in_time_keeps_its_code, forget),
-        cmocka_unit_test_teardown(
-            the_command_keeps_the_stream_that_the_status_goes_to, forget),
-        cmocka_unit_test_teardown(a_minute_and_a_half_is_understood, forget),
-        cmocka_unit_test_teardown(a_time_is_understood_as_it_is_shown, forget),
-        cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
-                                  forget),
-        cmocka_unit_test_teardown(a_signal_behind_the_job_leaves_the_name_taken,
-                                  forget),
-        cmocka_unit_test_teardown(a_signal_during_the_job_leaves_the_name_taken,
-                                  forget),
-        cmocka_unit_test_teardown(a_lease_is_not_made_shorter, forget),
-        cmocka_unit_test_teardown(it_is_said_that_a_name_is_kept, forget),
-        cmocka_unit_test_teardown(
-            the_time_counts_from_the_begin_and_ends_by_itself, forget),
-        cmocka_unit_test_teardown(a_name_that_is_lost_afterwards_is_told_of,
-                                  forget),
-        cmocka_unit_test_teardown(who_would_wait_for_itself_is_told_so, forget),
-        cmocka_unit_test_teardown(what_can_be_had_is_had, forget),
-        cmocka_unit_test_teardown(another_ones_hold_is_waited_for, forget),
-        cmocka_unit_test_teardown(the_first_who_says_a_lease_counts, forget),
-        cmocka_unit_test_teardown(a_wait_that_is_set_ends_those_that_say_none,
-                                  forget),
-        cmocka_unit_test_teardown(a_setting_that_is_no_time_is_refused, forget),
+        TOOLING_TEST(a_command_that_takes_too_long_is_ended),
+        TOOLING_TEST(who_ignores_that_is_killed_with_its_children),
+        TOOLING_TEST(who_ends_in_time_keeps_its_code),
+        TOOLING_TEST(the_command_keeps_the_stream_that_the_status_goes_to),
+        TOOLING_TEST(a_minute_and_a_half_is_understood),
+        TOOLING_TEST(a_time_is_understood_as_it_is_shown),
+        TOOLING_TEST(a_job_runs_once_per_tick_on_three_hosts),
+        TOOLING_TEST(a_signal_behind_the_job_leaves_the_name_taken),
+        TOOLING_TEST(a_signal_during_the_job_leaves_the_name_taken),
+        TOOLING_TEST(a_lease_is_not_made_shorter),
+        TOOLING_TEST(it_is_said_that_a_name_is_kept),
+        TOOLING_TEST(the_time_counts_from_the_begin_and_ends_by_itself),
+        TOOLING_TEST(a_name_that_is_lost_afterwards_is_told_of),
+        TOOLING_TEST(who_would_wait_for_itself_is_told_so),
+        TOOLING_TEST(what_can_be_had_is_had),
+        TOOLING_TEST(another_ones_hold_is_waited_for),
+        TOOLING_TEST(the_first_who_says_a_lease_counts),
+        TOOLING_TEST(a_wait_that_is_set_ends_those_that_say_none),
+        TOOLING_TEST(a_setting_that_is_no_time_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -13,25 +13,9 @@
 
 #include "support/check.h"
 #include "support/rights.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 
 enum { LONG_MS = 10000 };
-
-static server *redis;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start_tcp(NULL);
-    return redis != NULL ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
 
 static int forget(void **state)
 {
@@ -225,7 +209,7 @@ assert_fit(const char *primitive, const char *prefix, const char *meant)
 {
     char *rules = rights_printed(primitive, prefix);
     char command[4096], url[512];
-    tool_how how = {.url = url};
+    tool_how limited = {.url = url};
     tool *t;
 
     (void)snprintf(command, sizeof(command), "ACL SETUSER exact reset on >p %s",
@@ -233,7 +217,7 @@ assert_fit(const char *primitive, const char *prefix, const char *meant)
     freeReplyObject(server_command(redis, command));
     (void)snprintf(url, sizeof(url), "%s?user=exact&password=p",
                    server_url(redis));
-    t = tool_start(&how, "doctor", "--quiet", "--watch", "0",
+    t = tool_start(&limited, "doctor", "--quiet", "--watch", "0",
                    meant != NULL ? "--for" : NULL, meant, NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     if (strstr(tool_out(t), "rights") != NULL)
@@ -277,7 +261,7 @@ static void nor_one_that_is_printed_for_what_is_meant(void **state)
 static void what_is_meant_misses_is_told(void **state)
 {
     char url[512];
-    const tool_how how = {.url = url};
+    const tool_how limited = {.url = url};
 
     (void)state;
     freeReplyObject(
@@ -285,10 +269,10 @@ static void what_is_meant_misses_is_told(void **state)
                        "ACL SETUSER exact reset on >p ~* &* +@all -set -zadd"));
     (void)snprintf(url, sizeof(url), "%s?user=exact&password=p",
                    server_url(redis));
-    assert_tool(&how, 0, "warn    rights       +set is denied", "", "doctor",
-                "--watch=0", "--for", "cell", NULL);
-    assert_tool(&how, 69, "FAIL    rights       +zadd is denied", "", "doctor",
-                "--watch=0", "--for", "siglock", NULL);
+    assert_tool(&limited, 0, "warn    rights       +set is denied", "",
+                "doctor", "--watch=0", "--for", "cell", NULL);
+    assert_tool(&limited, 69, "FAIL    rights       +zadd is denied", "",
+                "doctor", "--watch=0", "--for", "siglock", NULL);
     assert_tool(NULL, 64, "", "is no primitive", "doctor", "--for", "mutex",
                 NULL);
 }
@@ -354,5 +338,5 @@ int main(void)
         TEST(what_would_be_another_rule_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);
 }

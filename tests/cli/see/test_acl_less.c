@@ -15,33 +15,17 @@
 
 #include "support/check.h"
 #include "support/rights.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SLICE = 23 };
 
-static server *redis;
 static unsigned turn;
 
 /* What comes of a program without a right: it is refused what it asked for; it
    gets it all the same; its time ends; it never came to need it. */
 enum { REFUSED, SLOWER, IN_TIME, UNMET, OUTCOMES };
 static unsigned counts[OUTCOMES];
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start_tcp(NULL);
-    return redis != NULL ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_stop(redis);
-    return 0;
-}
 
 /* No key that keeps a hold is without an end. A siglock's signal is none: it lies
    until somebody takes it, or the lock; nor is Redisson's count of grants. */
@@ -184,5 +168,5 @@ int main(void)
         cmocka_unit_test(each_right_is_missed_by_name_and_leaves_nothing),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);
 }

@@ -11,39 +11,16 @@
 
 #include "support/check.h"
 #include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 
-static server *redis;
-static tool_how how;
 static pid_t keeper;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start_tcp(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
 
 static int forget(void **state)
 {
-    (void)state;
     if (keeper != 0)
         keeper_kill(keeper);
     keeper = 0;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
+    return tooling_teardown(state);
 }
 
 static void hold(const char *name)
@@ -230,5 +207,5 @@ int main(void)
                                   forget),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);
 }

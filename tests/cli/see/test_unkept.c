@@ -8,39 +8,11 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 
 enum { SOON_MS = 10000 };
 
-static server *redis;
-static tool_how how;
 static char hold[1400]; /* what acquire wrote */
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* A client takes its record with it, if the server reads its last command; else
    that ends by itself, and here at once. */
@@ -298,24 +270,18 @@ static void a_break_of_another_hold_is_not_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_line_names_the_server_that_was_named,
-                                  forget),
-        cmocka_unit_test_teardown(a_break_says_that_no_process_keeps_it,
-                                  forget),
-        cmocka_unit_test_teardown(
-            a_name_that_a_shell_may_misread_is_not_in_the_line, forget),
-        cmocka_unit_test_teardown(it_says_so_before_it_asks, forget),
-        cmocka_unit_test_teardown(where_nobody_is_missed_nothing_is_said,
-                                  forget),
-        cmocka_unit_test_teardown(waiters_and_the_log_tell_why_it_was_taken,
-                                  forget),
-        cmocka_unit_test_teardown(who_and_ls_tell_why_it_was_taken, forget),
-        cmocka_unit_test_teardown(what_is_revoked_is_called_so, forget),
-        cmocka_unit_test_teardown(a_release_ends_what_was_revoked, forget),
-        cmocka_unit_test_teardown(a_release_says_what_has_become_of_the_hold,
-                                  forget),
-        cmocka_unit_test_teardown(a_break_of_another_hold_is_not_named, forget),
+        TOOLING_TEST(the_line_names_the_server_that_was_named),
+        TOOLING_TEST(a_break_says_that_no_process_keeps_it),
+        TOOLING_TEST(a_name_that_a_shell_may_misread_is_not_in_the_line),
+        TOOLING_TEST(it_says_so_before_it_asks),
+        TOOLING_TEST(where_nobody_is_missed_nothing_is_said),
+        TOOLING_TEST(waiters_and_the_log_tell_why_it_was_taken),
+        TOOLING_TEST(who_and_ls_tell_why_it_was_taken),
+        TOOLING_TEST(what_is_revoked_is_called_so),
+        TOOLING_TEST(a_release_ends_what_was_revoked),
+        TOOLING_TEST(a_release_says_what_has_become_of_the_hold),
+        TOOLING_TEST(a_break_of_another_hold_is_not_named),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

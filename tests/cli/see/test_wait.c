@@ -6,38 +6,9 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* Somebody who has n until it is told to end. */
 static tool *holder(const char *kind)
@@ -132,14 +103,12 @@ static void a_server_that_goes_away_is_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_name_that_nobody_holds_is_free_at_once,
-                                  forget),
-        cmocka_unit_test_teardown(it_ends_when_the_holder_does, forget),
-        cmocka_unit_test_teardown(the_limit_is_told_with_who_holds_it, forget),
-        cmocka_unit_test_teardown(what_cannot_be_waited_for_is_said, forget),
-        cmocka_unit_test_teardown(a_server_that_goes_away_is_waited_for,
-                                  forget),
+        TOOLING_TEST(a_name_that_nobody_holds_is_free_at_once),
+        TOOLING_TEST(it_ends_when_the_holder_does),
+        TOOLING_TEST(the_limit_is_told_with_who_holds_it),
+        TOOLING_TEST(what_cannot_be_waited_for_is_said),
+        TOOLING_TEST(a_server_that_goes_away_is_waited_for),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -7,29 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_stop(redis);
-    return 0;
-}
+#include "support/tooling.h"
 
 /* Whether `COMMAND n` and more are refused so; nothing of the protocol is said. */
 static void assert_refused(const char *const *arguments, const char *wanted)
@@ -116,5 +94,5 @@ int main(void)
         cmocka_unit_test(a_key_of_somebody_else_is_something_else),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }

@@ -9,39 +9,10 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis;
-static tool_how how;
-
-static int start(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
-    return 0;
-}
 
 /* On a server that evicts nothing they would stay for ever. */
 static void what_the_tool_makes_ends_by_itself(void **state)
@@ -256,22 +227,20 @@ static void a_quiet_wait_says_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(it_opens_when_all_has_happened, forget),
-        cmocka_unit_test_teardown(what_the_tool_makes_ends_by_itself, forget),
-        cmocka_unit_test_teardown(a_barrier_that_nobody_is_at_is_away, forget),
-        cmocka_unit_test_teardown(it_can_be_reset_and_deleted, forget),
-        cmocka_unit_test_teardown(any_name_is_good_json, forget),
-        cmocka_unit_test_teardown(colours_go_to_who_wants_them, forget),
-        cmocka_unit_test_teardown(a_stream_that_is_closed_stays_so, forget),
-        cmocka_unit_test_teardown(a_wrong_line_is_64, forget),
-        cmocka_unit_test_teardown(nobody_passes_a_barrier_before_all_are_there,
-                                  forget),
-        cmocka_unit_test_teardown(who_is_told_to_end_takes_the_arrival_back,
-                                  forget),
-        cmocka_unit_test_teardown(a_member_counts_once, forget),
-        cmocka_unit_test_teardown(whoever_waits_says_for_how_many, forget),
-        cmocka_unit_test_teardown(a_quiet_wait_says_nothing, forget),
+        TOOLING_TEST(it_opens_when_all_has_happened),
+        TOOLING_TEST(what_the_tool_makes_ends_by_itself),
+        TOOLING_TEST(a_barrier_that_nobody_is_at_is_away),
+        TOOLING_TEST(it_can_be_reset_and_deleted),
+        TOOLING_TEST(any_name_is_good_json),
+        TOOLING_TEST(colours_go_to_who_wants_them),
+        TOOLING_TEST(a_stream_that_is_closed_stays_so),
+        TOOLING_TEST(a_wrong_line_is_64),
+        TOOLING_TEST(nobody_passes_a_barrier_before_all_are_there),
+        TOOLING_TEST(who_is_told_to_end_takes_the_arrival_back),
+        TOOLING_TEST(a_member_counts_once),
+        TOOLING_TEST(whoever_waits_says_for_how_many),
+        TOOLING_TEST(a_quiet_wait_says_nothing),
     };
 
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
 }
