@@ -23,6 +23,7 @@ int seeing_teardown(void **state)
 
     for (size_t i = 0; i < f->count; i++)
         keeper_kill(f->keepers[i]);
+    tool_free_all();
     server_stop(f->server);
     free(f);
     return 0;

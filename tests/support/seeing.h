@@ -2,6 +2,7 @@
 #ifndef LK_TESTS_SUPPORT_SEEING_H
 #define LK_TESTS_SUPPORT_SEEING_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "support/keeper.h"
@@ -10,7 +11,7 @@
 
 /*
  * For tests of what the tool shows: a server of the test's own, and processes that
- * hold names and wait for names there, which end with the test.
+ * hold names and wait for names there. They and the tools end with the test.
  */
 
 enum { SEEING_KEEPERS = 8 };
@@ -20,6 +21,8 @@ typedef struct seeing {
     tool_how how; /* the tool at that server */
     pid_t keepers[SEEING_KEEPERS];
     size_t count;
+    tool *tool;    /* one that answers over HTTP, if a test has started it, */
+    uint16_t port; /* and where */
 } seeing;
 
 /* For cmocka. */

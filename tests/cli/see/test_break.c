@@ -8,57 +8,28 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
 #include "support/scratch.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/wait.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-enum { KEEPERS = 8, LONG_MS = 10000 };
+enum { LONG_MS = 10000 };
 
-typedef struct seeing {
-    server *server;
-    scratch *scratch;
-    tool_how how;
-    pid_t keepers[KEEPERS];
-    size_t count;
-} seeing;
+static scratch *folder;
 
-static int setup(void **state)
+static int start(void **state)
 {
-    seeing *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->scratch = scratch_new();
-    assert_non_null(f->scratch);
-    f->how.url = server_url(f->server);
-    return 0;
+    (void)state;
+    folder = scratch_new();
+    return folder != NULL ? 0 : -1;
 }
 
-static int teardown(void **state)
+static int stop(void **state)
 {
-    seeing *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        keeper_kill(f->keepers[i]);
-    tool_free_all();
-    server_stop(f->server);
-    scratch_free(f->scratch);
-    free(f);
+    (void)state;
+    scratch_free(folder);
     return 0;
-}
-
-static pid_t start(seeing *f, keeper_how how)
-{
-    how.url = server_url(f->server);
-    assert_true(f->count < KEEPERS);
-    f->keepers[f->count] = keeper_start(&how);
-    return f->keepers[f->count++];
 }
 
 /* The id of the first holder of "deploy". */
@@ -78,7 +49,8 @@ static const char *owner_of(seeing *f)
 static void a_hold_is_ended_and_its_holder_told(void **state)
 {
     seeing *f = *state;
-    pid_t keeper = start(f, (keeper_how){.holds = "deploy", .reason = "4.2"});
+    pid_t keeper =
+        seeing_start(f, (keeper_how){.holds = "deploy", .reason = "4.2"});
 
     assert_tool(&f->how, 0, "deploy: lock, 1 holding",
                 "latchkey break: revoked; its holder has stopped, or its lease "
@@ -103,7 +75,7 @@ static void what_it_shows_stands_before_what_it_did(void **state)
     const char *shown;
     const char *ended;
 
-    start(f, (keeper_how){.holds = "deploy"});
+    seeing_start(f, (keeper_how){.holds = "deploy"});
     t = tool_start(&shell, "-c", "$tool break --yes deploy 2>&1 | cat", NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     shown = strstr(tool_out(t), "deploy: lock, 1 holding");
@@ -119,8 +91,8 @@ static void the_next_in_line_gets_it(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "deploy"});
-    start(f, (keeper_how){.waits = "deploy", .reason = "next"});
+    seeing_start(f, (keeper_how){.holds = "deploy"});
+    seeing_start(f, (keeper_how){.waits = "deploy", .reason = "next"});
     while (server_integer(f->server, SERVER_WAITERS("deploy")) == 0)
         continue; /* the test's time limit ends it */
     assert_tool(&f->how, 0, NULL, NULL, "break", "-y", "deploy", NULL);
@@ -131,7 +103,7 @@ static void nothing_is_ended_without_a_yes(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "deploy"});
+    seeing_start(f, (keeper_how){.holds = "deploy"});
     assert_tool(&f->how, 64, "deploy: lock", "no terminal to ask on", "break",
                 "deploy", NULL);
     assert_tool(&f->how, 0, "deploy: lock", "nothing was changed", "break",
@@ -158,7 +130,7 @@ static int answer(seeing *f, const char *text)
 static void on_a_terminal_it_asks(void **state)
 {
     seeing *f = *state;
-    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
 
     assert_int_equal(answer(f, "n\n"), 75);
     assert_int_equal(answer(f, "\n"), 75);
@@ -172,7 +144,7 @@ static void only_the_owner_that_is_named_is_ended(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "deploy"});
+    seeing_start(f, (keeper_how){.holds = "deploy"});
     assert_tool(&f->how, 75, NULL, "does not hold deploy; nothing was changed",
                 "break", "-y", "--if-owner", JAVA, "deploy", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS deploy"), 1);
@@ -186,7 +158,7 @@ static void an_owner_without_a_name_is_a_mistake(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.holds = "deploy"});
+    seeing_start(f, (keeper_how){.holds = "deploy"});
     assert_tool(&f->how, 64, "", "--if-owner wants an id", "break", "-y", "-i",
                 "", "deploy", NULL);
     assert_tool(&f->how, 64, "", "--if-owner wants an id", "break", "-y",
@@ -198,8 +170,8 @@ static void of_several_holders_one_has_to_be_named(void **state)
 {
     seeing *f = *state;
 
-    start(f, (keeper_how){.reads = "rw"});
-    start(f, (keeper_how){.reads = "rw"});
+    seeing_start(f, (keeper_how){.reads = "rw"});
+    seeing_start(f, (keeper_how){.reads = "rw"});
     assert_tool(&f->how, 64, NULL, "2 hold rw: say which with --if-owner ID",
                 "break", "-y", "rw", NULL);
     assert_int_equal(server_integer(f->server, "HLEN rw"), 3);
@@ -246,7 +218,7 @@ static tool *start_slow(seeing *f)
     (void)snprintf(line, sizeof(line),
                    "trap 'sleep 1; rmdir %s/d; exit' TERM; mkdir %s/d; "
                    "echo in; while :; do sleep 0.05; done",
-                   scratch_path(f->scratch), scratch_path(f->scratch));
+                   scratch_path(folder), scratch_path(folder));
     t = tool_start(&f->how, "lock", "n", "-c", line, NULL);
     tool_wait_out(t, "in\n", LONG_MS);
     return t;
@@ -258,7 +230,7 @@ static tool *start_next(seeing *f)
     char line[128];
     tool *t;
 
-    (void)snprintf(line, sizeof(line), "mkdir %s/d", scratch_path(f->scratch));
+    (void)snprintf(line, sizeof(line), "mkdir %s/d", scratch_path(folder));
     t = tool_start(&f->how, "lock", "n", "-c", line, NULL);
     while (server_integer(f->server, SERVER_WAITERS("n")) == 0)
         continue; /* the test's time limit ends it */
@@ -322,7 +294,7 @@ static void a_holder_that_stands_still_is_waited_for(void **state)
 static void a_break_that_is_interrupted_stands(void **state)
 {
     seeing *f = *state;
-    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool *t;
 
     assert_int_equal(kill(keeper, SIGSTOP), 0);
@@ -363,7 +335,7 @@ static void an_interrupt_before_the_wait_is_no_end(void **state)
 {
     seeing *f = *state;
     const tool_how how = {.url = server_url(f->server), .has_terminal = true};
-    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool *t = tool_start(&how, "break", "deploy", NULL);
 
     tool_wait_out(t, "[y/N]", LONG_MS);
@@ -386,7 +358,7 @@ static void an_interrupt_before_the_wait_is_no_end(void **state)
 static void a_server_that_goes_meanwhile_is_no_end(void **state)
 {
     seeing *f = *state;
-    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool *t;
 
     assert_int_equal(kill(keeper, SIGSTOP), 0);
@@ -403,7 +375,7 @@ static void a_server_that_goes_meanwhile_is_no_end(void **state)
 static void a_server_that_is_slow_is_asked_again(void **state)
 {
     seeing *f = *state;
-    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool_how how = f->how;
     tool *t;
 
@@ -468,7 +440,7 @@ static void a_hold_that_is_over_by_then_counts_as_ended(void **state)
     tool_how how = f->how;
     tool *t;
 
-    start(f, (keeper_how){.holds = "deploy"});
+    seeing_start(f, (keeper_how){.holds = "deploy"});
     how.has_terminal = true;
     t = tool_start(&how, "break", "deploy", NULL);
     tool_wait_out(t, "End it?", LONG_MS);
@@ -514,30 +486,28 @@ static void what_nobody_holds_cannot_be_broken(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_hold_is_ended_and_its_holder_told),
-        TEST(what_it_shows_stands_before_what_it_did),
-        TEST(the_next_in_line_gets_it),
-        TEST(nothing_is_ended_without_a_yes),
-        TEST(on_a_terminal_it_asks),
-        TEST(only_the_owner_that_is_named_is_ended),
-        TEST(an_owner_without_a_name_is_a_mistake),
-        TEST(of_several_holders_one_has_to_be_named),
-        TEST(redissons_hold_is_ended_and_said_to_be_so),
-        TEST(redissons_hold_is_waited_for),
-        TEST(no_two_commands_run_through_a_break),
-        TEST(with_now_two_commands_may_run),
-        TEST(a_holder_that_stands_still_is_waited_for),
-        TEST(a_break_that_is_interrupted_stands),
-        TEST(an_interrupt_before_the_wait_is_no_end),
-        TEST(a_server_that_goes_meanwhile_is_no_end),
-        TEST(a_server_that_is_slow_is_asked_again),
-        TEST(a_hold_that_is_over_by_then_counts_as_ended),
-        TEST(a_lock_in_the_place_of_a_latch_is_waited_for),
-        TEST(what_nobody_holds_cannot_be_broken),
+        SEEING_TEST(a_hold_is_ended_and_its_holder_told),
+        SEEING_TEST(what_it_shows_stands_before_what_it_did),
+        SEEING_TEST(the_next_in_line_gets_it),
+        SEEING_TEST(nothing_is_ended_without_a_yes),
+        SEEING_TEST(on_a_terminal_it_asks),
+        SEEING_TEST(only_the_owner_that_is_named_is_ended),
+        SEEING_TEST(an_owner_without_a_name_is_a_mistake),
+        SEEING_TEST(of_several_holders_one_has_to_be_named),
+        SEEING_TEST(redissons_hold_is_ended_and_said_to_be_so),
+        SEEING_TEST(redissons_hold_is_waited_for),
+        SEEING_TEST(no_two_commands_run_through_a_break),
+        SEEING_TEST(with_now_two_commands_may_run),
+        SEEING_TEST(a_holder_that_stands_still_is_waited_for),
+        SEEING_TEST(a_break_that_is_interrupted_stands),
+        SEEING_TEST(an_interrupt_before_the_wait_is_no_end),
+        SEEING_TEST(a_server_that_goes_meanwhile_is_no_end),
+        SEEING_TEST(a_server_that_is_slow_is_asked_again),
+        SEEING_TEST(a_hold_that_is_over_by_then_counts_as_ended),
+        SEEING_TEST(a_lock_in_the_place_of_a_latch_is_waited_for),
+        SEEING_TEST(what_nobody_holds_cannot_be_broken),
     };
-#undef TEST
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start, stop);
 }

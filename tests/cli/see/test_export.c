@@ -10,45 +10,14 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/web.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
 enum { LONG_MS = 20000 };
 
-typedef struct exporting {
-    server *server;
-    tool_how how;
-    tool *tool;
-    uint16_t port;
-} exporting;
-
-static int setup(void **state)
-{
-    exporting *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    exporting *f = *state;
-
-    tool_free_all();
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static void listen_with(exporting *f, const char *more)
+static void listen_with(seeing *f, const char *more)
 {
     f->tool = tool_start(&f->how, "metrics", "--every", "100ms", "--listen",
                          "0", more, NULL);
@@ -56,14 +25,14 @@ static void listen_with(exporting *f, const char *more)
     web_wait(f->port, "/metrics", "\nlatchkey_up 1\n", LONG_MS);
 }
 
-static void it_ends(const exporting *f)
+static void it_ends(const seeing *f)
 {
     assert_int_equal(kill(tool_pid(f->tool), SIGTERM), 0);
     assert_int_equal(tool_wait(f->tool, LONG_MS), 128 + SIGTERM);
     assert_string_equal(tool_err(f->tool), "");
 }
 
-static pid_t keep(const exporting *f, keeper_how how)
+static pid_t keep(const seeing *f, keeper_how how)
 {
     how.url = server_url(f->server);
     return keeper_start(&how);
@@ -71,7 +40,7 @@ static pid_t keep(const exporting *f, keeper_how how)
 
 /* A holder and a waiter that are not there any more, and of whom the server does
    not know that yet. */
-static void leave_two(const exporting *f)
+static void leave_two(const seeing *f)
 {
     pid_t holder = keep(f, (keeper_how){.holds = "a"});
     pid_t waiter = keep(f, (keeper_how){.waits = "a"});
@@ -84,7 +53,7 @@ static void leave_two(const exporting *f)
 
 static void holds_and_waits_that_end_are_counted(void **state)
 {
-    exporting *f = *state;
+    seeing *f = *state;
 
     listen_with(f, NULL);
     web_wait(f->port, "/metrics",
@@ -104,7 +73,7 @@ static void holds_and_waits_that_end_are_counted(void **state)
 
 static void an_outage_is_shown_and_counts_nothing_as_ended(void **state)
 {
-    exporting *f = *state;
+    seeing *f = *state;
 
     listen_with(f, NULL);
     leave_two(f);
@@ -123,7 +92,7 @@ static void an_outage_is_shown_and_counts_nothing_as_ended(void **state)
 
 static void it_begins_without_a_server(void **state)
 {
-    exporting *f = *state;
+    seeing *f = *state;
 
     server_kill(f->server);
     f->tool = tool_start(&f->how, "metrics", "--every", "100ms", "--listen",
@@ -136,7 +105,7 @@ static void it_begins_without_a_server(void **state)
 }
 
 static void
-assert_answer(const exporting *f, const char *request, const char *status)
+assert_answer(const seeing *f, const char *request, const char *status)
 {
     char *text = web_ask(f->port, request);
 
@@ -149,7 +118,7 @@ assert_answer(const exporting *f, const char *request, const char *status)
 
 static void what_is_no_scrape_is_refused(void **state)
 {
-    exporting *f = *state;
+    seeing *f = *state;
 
     listen_with(f, NULL);
     assert_answer(f,
@@ -182,7 +151,7 @@ static void what_is_no_scrape_is_refused(void **state)
 /* Each name comes once, whatever is in it. */
 static void hostile_names_are_series_of_their_own(void **state)
 {
-    exporting *f = *state;
+    seeing *f = *state;
     char *text, *at;
 
     server_integer(f->server, "HSET %b " JAVA " 1", "a\x1b", (size_t)2);
@@ -219,7 +188,7 @@ static size_t occurrences(const char *text, const char *part)
 static void many_names_and_slow_readers_hold_nobody_up(void **state)
 {
     enum { SLOW = 8 };
-    exporting *f = *state;
+    seeing *f = *state;
     char *text;
     int slow[SLOW];
 
@@ -261,7 +230,7 @@ static size_t closed_count(const int *fds, size_t count)
 static void connections_are_bounded(void **state)
 {
     enum { MOST = 32 };
-    exporting *f = *state;
+    seeing *f = *state;
     int fds[MOST];
     char *text;
 
@@ -279,7 +248,7 @@ static void connections_are_bounded(void **state)
 
 static void what_does_not_go_together_is_refused(void **state)
 {
-    exporting *f = *state;
+    seeing *f = *state;
     char taken[16];
 
     assert_tool(&f->how, 64, "", "[ADDR:]PORT", "metrics", "--listen", "here",
@@ -300,18 +269,16 @@ static void what_does_not_go_together_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(holds_and_waits_that_end_are_counted),
-        TEST(an_outage_is_shown_and_counts_nothing_as_ended),
-        TEST(it_begins_without_a_server),
-        TEST(what_is_no_scrape_is_refused),
-        TEST(hostile_names_are_series_of_their_own),
-        TEST(many_names_and_slow_readers_hold_nobody_up),
-        TEST(connections_are_bounded),
-        TEST(what_does_not_go_together_is_refused),
+        SEEING_TEST(holds_and_waits_that_end_are_counted),
+        SEEING_TEST(an_outage_is_shown_and_counts_nothing_as_ended),
+        SEEING_TEST(it_begins_without_a_server),
+        SEEING_TEST(what_is_no_scrape_is_refused),
+        SEEING_TEST(hostile_names_are_series_of_their_own),
+        SEEING_TEST(many_names_and_slow_readers_hold_nobody_up),
+        SEEING_TEST(connections_are_bounded),
+        SEEING_TEST(what_does_not_go_together_is_refused),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

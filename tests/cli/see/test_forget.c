@@ -7,44 +7,12 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/wait.h"
-
-typedef struct forgetting {
-    server *server;
-    tool_how how;
-    pid_t keeper; /* 0: none */
-} forgetting;
-
-static int setup(void **state)
-{
-    forgetting *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    forgetting *f = *state;
-
-    if (f->keeper != 0)
-        keeper_kill(f->keeper);
-    tool_free_all();
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
 
 static void a_latchs_name_becomes_a_locks(void **state)
 {
-    forgetting *f = *state;
+    seeing *f = *state;
 
     assert_tool(&f->how, 0, NULL, NULL, "latch", "set", "n", "2", NULL);
     assert_tool(&f->how, 78, NULL, "use another name", "lock", "n", "--",
@@ -57,11 +25,9 @@ static void a_latchs_name_becomes_a_locks(void **state)
 
 static void a_name_that_is_held_is_shown_and_stays(void **state)
 {
-    forgetting *f = *state;
+    seeing *f = *state;
 
-    f->keeper = keeper_start(&(keeper_how){.url = server_url(f->server),
-                                           .holds = "n",
-                                           .reason = "4.2"});
+    seeing_start(f, (keeper_how){.holds = "n", .reason = "4.2"});
     assert_tool(&f->how, 75, "why   4.2", "holds it; its lease ends in",
                 "forget", "n", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS n latchkey:{n}:r"), 2);
@@ -70,7 +36,7 @@ static void a_name_that_is_held_is_shown_and_stays(void **state)
 
 static void a_semaphores_number_goes_with_it(void **state)
 {
-    forgetting *f = *state;
+    seeing *f = *state;
 
     assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "3", "s", "--", "true",
                 NULL);
@@ -83,7 +49,7 @@ static void a_semaphores_number_goes_with_it(void **state)
 
 static void a_name_that_nobody_knows_is_not_forgotten(void **state)
 {
-    forgetting *f = *state;
+    seeing *f = *state;
 
     assert_tool(&f->how, 75, "", "nothing is known under this name", "forget",
                 "n", NULL);
@@ -106,7 +72,7 @@ static bool is_offered(void *data)
 /* Names that nobody uses, which are not offered to other commands. */
 static void idle_names_complete(void **state)
 {
-    forgetting *f = *state;
+    seeing *f = *state;
 
     assert_tool(&f->how, 0, NULL, NULL, "lock", "name", "--", "true", NULL);
     assert_true(wait_until(is_offered, &f->how, 5000));
@@ -115,15 +81,13 @@ static void idle_names_complete(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_latchs_name_becomes_a_locks),
-        TEST(a_name_that_is_held_is_shown_and_stays),
-        TEST(a_semaphores_number_goes_with_it),
-        TEST(a_name_that_nobody_knows_is_not_forgotten),
-        TEST(idle_names_complete),
+        SEEING_TEST(a_latchs_name_becomes_a_locks),
+        SEEING_TEST(a_name_that_is_held_is_shown_and_stays),
+        SEEING_TEST(a_semaphores_number_goes_with_it),
+        SEEING_TEST(a_name_that_nobody_knows_is_not_forgotten),
+        SEEING_TEST(idle_names_complete),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

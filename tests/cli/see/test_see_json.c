@@ -9,48 +9,25 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-typedef struct seeing {
-    server *server;
-    tool_how how;
-    pid_t keeper;
-    char page[65536]; /* docs/cli-json.md */
-} seeing;
+static char page[65536]; /* docs/cli-json.md */
 
-static int setup(void **state)
+static int read_page(void **state)
 {
     FILE *file = fopen(LK_SOURCE_DIR "/docs/cli-json.md", "r");
-    seeing *f = calloc(1, sizeof(*f));
 
-    *state = f;
-    assert_non_null(f);
+    (void)state;
     assert_non_null(file);
-    assert_in_range(fread(f->page, 1, sizeof(f->page) - 1, file), 1,
-                    sizeof(f->page) - 2);
-    assert_int_equal(fclose(file), 0);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    seeing *f = *state;
-
-    keeper_kill(f->keeper);
-    server_stop(f->server);
-    free(f);
-    return 0;
+    assert_in_range(fread(page, 1, sizeof(page) - 1, file), 1,
+                    sizeof(page) - 2);
+    return fclose(file);
 }
 
 /* Every key of the document stands in the page, as `key` or `...].key`. */
-static void assert_in_page(const seeing *f, const char *json)
+static void assert_in_page(const char *json)
 {
     for (const char *at = strstr(json, "\":"); at != NULL;
          at = strstr(at + 1, "\":")) {
@@ -60,7 +37,7 @@ static void assert_in_page(const seeing *f, const char *json)
         while (begin > json && begin[-1] != '"')
             begin--;
         (void)snprintf(word, sizeof(word), "%.*s`", (int)(at - begin), begin);
-        if (strstr(f->page, word) == NULL)
+        if (strstr(page, word) == NULL)
             fail_msg("docs/cli-json.md does not have %s", word);
     }
 }
@@ -83,7 +60,7 @@ assert_json(seeing *f, const char *const *arguments, const char *pattern)
     escaped[used] = '\0';
     if (fnmatch(escaped, tool_out(t), 0) != 0)
         fail_msg("%s\nis not like\n%s", tool_out(t), escaped);
-    assert_in_page(f, tool_out(t));
+    assert_in_page(tool_out(t));
     tool_free(t);
 }
 
@@ -104,16 +81,6 @@ assert_json(seeing *f, const char *const *arguments, const char *pattern)
     "\"count\":2,\"library\":\"redisson\",\"fence\":null,\"held_ms\":null,"    \
     "\"lease_ms\":null,\"waits_for\":null,\"revoked\":false}"
 
-static void start(seeing *f, const char *holds, const char *waits)
-{
-    keeper_how how = {.url = server_url(f->server),
-                      .holds = holds,
-                      .waits = waits,
-                      .reason = "r"};
-
-    f->keeper = keeper_start(&how);
-}
-
 static void a_list_of_names(void **state)
 {
     seeing *f = *state;
@@ -122,7 +89,7 @@ static void a_list_of_names(void **state)
         f,
         "{\"names\":[],\"truncated\":false,\"missing\":null,\"master\":null}\n",
         "ls");
-    start(f, "n", NULL);
+    seeing_start(f, (keeper_how){.holds = "n", .reason = "r"});
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
          "{\"names\":[{\"name\":\"n\",\"kind\":\"lock\",\"ours\":true,"
@@ -139,7 +106,7 @@ static void a_name(void **state)
     seeing *f = *state;
 
     server_integer(f->server, "HSET o " JAVA " 2");
-    start(f, NULL, "o");
+    seeing_start(f, (keeper_how){.waits = "o", .reason = "r"});
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"
          "\"waiter_count\":*,\"waiters\":[*],\"permits\":null,"
@@ -160,9 +127,8 @@ static void a_name(void **state)
 static void a_semaphore_and_a_latch(void **state)
 {
     seeing *f = *state;
-    keeper_how how = {.url = server_url(f->server), .takes = "s"};
 
-    f->keeper = keeper_start(&how);
+    seeing_start(f, (keeper_how){.takes = "s"});
     JSON(f,
          "{\"name\":\"s\",\"kind\":\"semaphore\",\"holders\":[*],"
          "\"waiter_count\":0,\"waiters\":[],\"permits\":3,\"value\":1,"
@@ -276,20 +242,18 @@ static void checks(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_list_of_names),
-        TEST(a_name),
-        TEST(a_semaphore_and_a_latch),
-        TEST(other_documents),
-        TEST(an_end_by_force),
-        TEST(a_name_that_is_forgotten),
-        TEST(events),
-        TEST(a_chain),
-        TEST(sums),
-        TEST(checks),
+        SEEING_TEST(a_list_of_names),
+        SEEING_TEST(a_name),
+        SEEING_TEST(a_semaphore_and_a_latch),
+        SEEING_TEST(other_documents),
+        SEEING_TEST(an_end_by_force),
+        SEEING_TEST(a_name_that_is_forgotten),
+        SEEING_TEST(events),
+        SEEING_TEST(a_chain),
+        SEEING_TEST(sums),
+        SEEING_TEST(checks),
     };
-#undef TEST
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, read_page, NULL);
 }

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/keeper.h"
-#include "support/server.h"
-#include "support/tool.h"
+#include "support/seeing.h"
 #include "support/wait.h"
 #include "support/web.h"
 
@@ -21,43 +19,14 @@
 
 enum { LONG_MS = 20000, STREAMS = 12 };
 
-typedef struct serving {
-    server *server;
-    tool_how how;
-    tool *tool;
-    uint16_t port;
-} serving;
-
-static int setup(void **state)
-{
-    serving *f = calloc(1, sizeof(*f));
-
-    *state = f;
-    assert_non_null(f);
-    f->server = server_start(NULL);
-    assert_non_null(f->server);
-    f->how.url = server_url(f->server);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    serving *f = *state;
-
-    tool_free_all();
-    server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static void serve(serving *f)
+static void serve(seeing *f)
 {
     f->tool =
         tool_start(&f->how, "serve", "--every", "100ms", "--listen", "0", NULL);
     f->port = web_port(f->tool);
 }
 
-static void it_ends(const serving *f)
+static void it_ends(const seeing *f)
 {
     assert_int_equal(kill(tool_pid(f->tool), SIGTERM), 0);
     assert_int_equal(tool_wait(f->tool, LONG_MS), 128 + SIGTERM);
@@ -66,7 +35,7 @@ static void it_ends(const serving *f)
 
 static void a_port_that_is_taken_is_said_to_be(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
     char port[16];
 
     serve(f);
@@ -78,14 +47,14 @@ static void a_port_that_is_taken_is_said_to_be(void **state)
     it_ends(f);
 }
 
-static pid_t keep(const serving *f, keeper_how how)
+static pid_t keep(const seeing *f, keeper_how how)
 {
     how.url = server_url(f->server);
     return keeper_start(&how);
 }
 
 /* Waits until a new stream has had text. */
-static void wait_event(const serving *f, const char *text)
+static void wait_event(const seeing *f, const char *text)
 {
     int fd = web_send(f->port, EVENTS);
 
@@ -113,7 +82,7 @@ static void the_page_is_all_there_is(void **state)
     static const char *const never[] = {"src=",  "href=",     "@import",
                                         "url(h", "innerHTML", " onclick",
                                         "eval(", "@NONCE@"};
-    serving *f = *state;
+    seeing *f = *state;
     char said[33], style[33], script[33], again[33], *text;
 
     serve(f);
@@ -144,7 +113,7 @@ static void the_page_is_all_there_is(void **state)
 }
 
 /* line and more: a request without its end. */
-static void assert_answer(const serving *f, const char *line, const char *more,
+static void assert_answer(const seeing *f, const char *line, const char *more,
                           const char *status)
 {
     char request[256], *text;
@@ -168,7 +137,7 @@ static void others_are_refused(void **state)
     static const char there[] = "Host: evil.example\r\n";
     static const char site[] =
         "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n";
-    serving *f = *state;
+    seeing *f = *state;
 
     serve(f);
     assert_answer(f, "GET /", there, "403");
@@ -190,7 +159,7 @@ static void others_are_refused(void **state)
 
 static void holds_and_waits_come_and_go(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
     pid_t holder, waiter;
     int fd;
 
@@ -212,7 +181,7 @@ static void holds_and_waits_come_and_go(void **state)
 
 static void changes_of_holders_are_counted(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
 
     server_integer(f->server, "HSET a " JAVA " 1");
     serve(f);
@@ -228,7 +197,7 @@ static void changes_of_holders_are_counted(void **state)
 /* Each holds what the other one waits for, and goes on doing so. */
 static void a_circle_is_told(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
 
     serve(f);
     (void)keep(f, (keeper_how){.holds = "a", .waits = "b"});
@@ -239,7 +208,7 @@ static void a_circle_is_told(void **state)
 
 static void an_outage_is_told_and_ends(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
 
     server_kill(f->server);
     serve(f);
@@ -259,7 +228,7 @@ static void hostile_names_stay_strings(void **state)
     /* NOLINTNEXTLINE(misc-misleading-bidirectional) */
     static const char turned[] = "\xe2\x80\xae";
     char hostile[128];
-    serving *f = *state;
+    seeing *f = *state;
 
     (void)snprintf(hostile, sizeof(hostile), "%s%s\xff",
                    "\"}]}\n\ndata: {\"trouble\":\"x\"}\n\n</script>", turned);
@@ -283,7 +252,7 @@ static size_t occurrences(const char *text, const char *part)
 
 static void many_names_are_cut_and_counted(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
     char *event;
 
     freeReplyObject(
@@ -303,7 +272,7 @@ static void many_names_are_cut_and_counted(void **state)
 
 static bool is_answered(void *data)
 {
-    const serving *f = data;
+    const seeing *f = data;
     int fd = web_send(f->port, EVENTS);
     char line[16] = "";
     ssize_t got = read(fd, line, sizeof(line) - 1);
@@ -316,7 +285,7 @@ static bool is_answered(void *data)
    reads. */
 static void streams_are_bounded(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
     int fds[STREAMS];
 
     serve(f);
@@ -346,7 +315,7 @@ static void no_client_can_hold_up_the_end(void **state)
         "GET /eve",
     };
     enum { CLIENTS = sizeof(begun) / sizeof(begun[0]) };
-    serving *f = *state;
+    seeing *f = *state;
     int fds[CLIENTS];
     uint64_t asked_at;
 
@@ -364,7 +333,7 @@ static void no_client_can_hold_up_the_end(void **state)
 
 static void what_is_no_place_or_time_is_refused(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
 
     assert_tool(&f->how, 64, "", "[ADDR:]PORT", "serve", "--listen", "here",
                 NULL);
@@ -375,7 +344,7 @@ static void what_is_no_place_or_time_is_refused(void **state)
 /* It is a name, of course, but seldom meant so. */
 static void a_number_alone_is_told_to_be_no_port(void **state)
 {
-    serving *f = *state;
+    seeing *f = *state;
 
     f->tool = tool_start(&f->how, "serve", "--listen", "0", "8080", NULL);
     tool_wait_err(f->tool, "a port is said by --listen 8080", LONG_MS);
@@ -383,23 +352,21 @@ static void a_number_alone_is_told_to_be_no_port(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_page_is_all_there_is),
-        TEST(a_port_that_is_taken_is_said_to_be),
-        TEST(others_are_refused),
-        TEST(holds_and_waits_come_and_go),
-        TEST(changes_of_holders_are_counted),
-        TEST(a_circle_is_told),
-        TEST(an_outage_is_told_and_ends),
-        TEST(hostile_names_stay_strings),
-        TEST(many_names_are_cut_and_counted),
-        TEST(streams_are_bounded),
-        TEST(no_client_can_hold_up_the_end),
-        TEST(a_number_alone_is_told_to_be_no_port),
-        TEST(what_is_no_place_or_time_is_refused),
+        SEEING_TEST(the_page_is_all_there_is),
+        SEEING_TEST(a_port_that_is_taken_is_said_to_be),
+        SEEING_TEST(others_are_refused),
+        SEEING_TEST(holds_and_waits_come_and_go),
+        SEEING_TEST(changes_of_holders_are_counted),
+        SEEING_TEST(a_circle_is_told),
+        SEEING_TEST(an_outage_is_told_and_ends),
+        SEEING_TEST(hostile_names_stay_strings),
+        SEEING_TEST(many_names_are_cut_and_counted),
+        SEEING_TEST(streams_are_bounded),
+        SEEING_TEST(no_client_can_hold_up_the_end),
+        SEEING_TEST(a_number_alone_is_told_to_be_no_port),
+        SEEING_TEST(what_is_no_place_or_time_is_refused),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
