@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -143,23 +143,12 @@ static void each_update_counts_once(void **state)
     workers_free(w);
 }
 
-static int start(void **state)
-{
-    *state = server_start(NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_update_counts_once),
     };
 
-    return cmocka_run_group_tests_name("cell_stress", tests, start, stop);
+    return cmocka_run_group_tests_name("cell_stress", tests, one_server_start,
+                                       one_server_stop);
 }

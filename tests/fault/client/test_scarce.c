@@ -30,12 +30,10 @@
 
 #include "support/check.h"
 #include "support/descriptors.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
-
-static server *redis_server;
 
 /* ---- in the place of the C library's ---------------------------------------- */
 
@@ -145,7 +143,7 @@ static outcome with_free_descriptors(int number)
         last = fd;
     for (int i = 0; i < number; i++)
         (void)close(last--);
-    return try_client(server_url(redis_server),
+    return try_client(server_url(redis),
                       number < DESCRIPTORS_ENOUGH ? 200 : SOON_MS);
 }
 
@@ -168,7 +166,7 @@ static outcome with_threads(int number)
     char url[80];
 
     (void)snprintf(url, sizeof(url), "redis://localhost:%u",
-                   (unsigned)server_port(redis_server));
+                   (unsigned)server_port(redis));
     /* A user that has no other process. */
     if (setgroups(0, NULL) != 0 || setuid((uid_t)(100000 + getpid())) != 0)
         return WRONG;
@@ -203,7 +201,7 @@ static outcome with_no_thread_at_the_end(int number)
     lk_client *client = NULL;
 
     (void)number;
-    if (lk_client_open(&client, server_url(redis_server), NULL) != LK_OK ||
+    if (lk_client_open(&client, server_url(redis), NULL) != LK_OK ||
         lk_client_wait_ready(client, SOON_MS) != LK_OK ||
         lk_client_wait_ready_async(client, SOON_MS, free_in_loop, client) !=
             LK_OK)
@@ -223,7 +221,7 @@ static void a_client_that_a_callback_frees_needs_no_thread(void **state)
 static outcome with_room_to_watch(int number)
 {
     atomic_store(&adds_left, number);
-    return try_client(server_url(redis_server), 200);
+    return try_client(server_url(redis), 200);
 }
 
 static void no_room_to_watch_is_an_answer(void **state)
@@ -246,7 +244,7 @@ static outcome without_getrandom(int number)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return WRONG;
-    return try_client(server_url(redis_server), SOON_MS);
+    return try_client(server_url(redis), SOON_MS);
 }
 
 static void a_filter_may_refuse_getrandom(void **state)
@@ -263,11 +261,10 @@ static void a_full_server_is_named_as_such(void **state)
     lk_status status;
 
     (void)state;
-    free(server_string(redis_server, "CONFIG SET maxclients 1"));
-    assert_status(lk_client_open(&client, server_url(redis_server), NULL),
-                  LK_OK);
+    free(server_string(redis, "CONFIG SET maxclients 1"));
+    assert_status(lk_client_open(&client, server_url(redis), NULL), LK_OK);
     status = lk_client_wait_ready(client, wait_scaled_ms(300));
-    free(server_string(redis_server, "CONFIG SET maxclients 1000"));
+    free(server_string(redis, "CONFIG SET maxclients 1000"));
     assert_status(status, LK_ETIMEDOUT);
     assert_non_null(strstr(lk_last_error(), "limit of clients"));
     assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
@@ -287,29 +284,14 @@ static void the_name_service_is_not_asked(void **state)
         (void)snprintf(wanted, sizeof(wanted), "\n%s\n", entry->pw_name);
     else
         (void)snprintf(wanted, sizeof(wanted), "\n%u\n", (unsigned)geteuid());
-    assert_status(lk_client_open(&client, server_url(redis_server), NULL),
-                  LK_OK);
+    assert_status(lk_client_open(&client, server_url(redis), NULL), LK_OK);
     assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
-    record = server_string(redis_server, "GET latchkey:client::%s",
-                           lk_client_id(client));
+    record =
+        server_string(redis, "GET latchkey:client::%s", lk_client_id(client));
     assert_non_null(record);
     assert_non_null(strstr(record, wanted));
     free(record);
     lk_client_free(client);
-}
-
-static int start(void **state)
-{
-    (void)state;
-    redis_server = server_start_tcp(NULL);
-    return redis_server == NULL ? -1 : 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(redis_server);
-    return 0;
 }
 
 int main(void)
@@ -325,5 +307,6 @@ int main(void)
         cmocka_unit_test(a_full_server_is_named_as_such),
     };
 
-    return cmocka_run_group_tests_name("scarce", tests, start, stop);
+    return cmocka_run_group_tests_name("scarce", tests, one_server_start_tcp,
+                                       one_server_stop);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/shortage.h"
 
 enum { ERRORS_MAX = 4, STEP = 24, SHARE = 7 };
@@ -44,8 +44,6 @@ static const struct {
     {FAIL_THREAD, LASTS, {EAGAIN}},
 };
 
-static server *redis_server;
-
 static void fail_each(bool forever)
 {
     const bool is_long = getenv("LK_LONG") != NULL;
@@ -62,7 +60,7 @@ static void fail_each(bool forever)
                plan.errors[plan.error_count] != 0)
             plan.error_count++;
         if (!forever || calls[i].lasting == LASTS)
-            wrong += shortage_run(server_url(redis_server), &plan, &runs);
+            wrong += shortage_run(server_url(redis), &plan, &runs);
     }
     print_message("%u runs\n", runs);
     assert_true(runs > shortage_scene_count);
@@ -81,20 +79,6 @@ static void all_calls_of_a_sort_fail_from_one_on(void **state)
     fail_each(true);
 }
 
-static int start(void **state)
-{
-    (void)state;
-    redis_server = server_start(NULL);
-    return redis_server == NULL ? -1 : 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(redis_server);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,5 +86,6 @@ int main(void)
         cmocka_unit_test(all_calls_of_a_sort_fail_from_one_on),
     };
 
-    return cmocka_run_group_tests_name("short_calls", tests, start, stop);
+    return cmocka_run_group_tests_name("short_calls", tests, one_server_start,
+                                       one_server_stop);
 }

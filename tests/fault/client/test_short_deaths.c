@@ -23,7 +23,7 @@
 
 #include "shims/fail.h"
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/thing.h"
 #include "support/wait.h"
 
@@ -37,8 +37,6 @@ enum {
     WRONG_MOST = 5,
     SCENES = 3
 };
-
-static server *redis_server;
 
 /* What the two of a run share. */
 typedef struct meeting {
@@ -78,8 +76,7 @@ static void party_open(party *p, const trial *t)
                                        .watchdog_ms = LEASE_MS};
 
     *p = (party){.t = t};
-    if (lk_client_open(&p->client, server_url(redis_server), &options) !=
-            LK_OK ||
+    if (lk_client_open(&p->client, server_url(redis), &options) != LK_OK ||
         thing_new(&p->it, t->kind, p->client, t->name) != LK_OK ||
         lk_client_wait_ready(p->client, wait_scaled_ms(MARGIN_MS)) != LK_OK)
         abort();
@@ -384,13 +381,13 @@ static void series_begin(void)
 
 static void assert_nothing_stays(void)
 {
-    redisReply *keys = server_command(redis_server, "KEYS *");
+    redisReply *keys = server_command(redis, "KEYS *");
 
     for (size_t i = 0; i < keys->elements; i++) {
         const char *key = keys->element[i]->str;
 
         if (strstr(key, "stays") == NULL &&
-            server_integer(redis_server, "PTTL %s", key) == -1)
+            server_integer(redis, "PTTL %s", key) == -1)
             fail_msg("%s stays", key);
     }
     freeReplyObject(keys);
@@ -413,25 +410,12 @@ static void whoever_dies_in_a_call_keeps_nobody_waiting(void **state)
     assert_nothing_stays();
 }
 
-static int start(void **state)
-{
-    (void)state;
-    redis_server = server_start(NULL);
-    return redis_server == NULL ? -1 : 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(redis_server);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_dies_in_a_call_keeps_nobody_waiting),
     };
 
-    return cmocka_run_group_tests_name("short_deaths", tests, start, stop);
+    return cmocka_run_group_tests_name("short_deaths", tests, one_server_start,
+                                       one_server_stop);
 }

@@ -11,12 +11,10 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/shortage.h"
 
 enum { SLICE = 16 };
-
-static server *redis_server;
 
 static void fail_each(bool forever)
 {
@@ -28,7 +26,7 @@ static void fail_each(bool forever)
                                 .step = getenv("LK_LONG") != NULL ? 1 : SLICE,
                                 .share = 1};
     unsigned runs = 0;
-    unsigned wrong = shortage_run(server_url(redis_server), &plan, &runs);
+    unsigned wrong = shortage_run(server_url(redis), &plan, &runs);
 
     print_message("%u runs\n", runs);
     assert_true(runs > shortage_scene_count);
@@ -47,20 +45,6 @@ static void all_allocations_fail_from_one_on(void **state)
     fail_each(true);
 }
 
-static int start(void **state)
-{
-    (void)state;
-    redis_server = server_start(NULL);
-    return redis_server == NULL ? -1 : 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(redis_server);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -68,5 +52,6 @@ int main(void)
         cmocka_unit_test(all_allocations_fail_from_one_on),
     };
 
-    return cmocka_run_group_tests_name("short_memory", tests, start, stop);
+    return cmocka_run_group_tests_name("short_memory", tests, one_server_start,
+                                       one_server_stop);
 }

@@ -12,7 +12,7 @@
 
 #include "support/check.h"
 #include "support/locking.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -214,24 +214,6 @@ static void end_well(workers *w, const plan *p)
 
 /* ---- tests --------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
-static int flush(void **state)
-{
-    server_flush(*state);
-    return 0;
-}
-
 /* 30 processes with 8 waits each are passed by, 64 a call. */
 static void killed_waiters_cost_the_next_one_nothing(void **state)
 {
@@ -349,15 +331,18 @@ static void a_holder_that_stood_still_finds_that_it_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing, flush),
+        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing,
+                               one_server_flush),
         cmocka_unit_test_setup(stopped_waiters_together_cost_one_claim_lease,
-                               flush),
-        cmocka_unit_test_setup(who_stood_still_has_its_places_again, flush),
+                               one_server_flush),
+        cmocka_unit_test_setup(who_stood_still_has_its_places_again,
+                               one_server_flush),
         cmocka_unit_test_setup(
-            a_holder_that_is_killed_is_followed_when_its_lease_ends, flush),
+            a_holder_that_is_killed_is_followed_when_its_lease_ends,
+            one_server_flush),
         cmocka_unit_test_setup(a_holder_that_stood_still_finds_that_it_is_lost,
-                               flush),
+                               one_server_flush),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }

@@ -22,7 +22,7 @@
 #include <time.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -482,18 +482,6 @@ static void assert_nothing_is_left(server *s)
     assert_true(server_integer(s, "PTTL latchkey:{n}:r") > 0);
 }
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 static void nobody_whose_link_stands_is_overtaken(void **state)
 {
     book *b = book_new(*state);
@@ -525,5 +513,5 @@ int main(void)
         cmocka_unit_test(nobody_whose_link_stands_is_overtaken),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -287,18 +287,6 @@ static void a_landing_among_cuts_reaches_everybody(void **state)
     workers_free(f.workers);
 }
 
-static int start(void **state)
-{
-    *state = server_start(NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,5 +297,6 @@ int main(void)
         cmocka_unit_test(a_landing_among_cuts_reaches_everybody),
     };
 
-    return cmocka_run_group_tests_name("flight_fleet", tests, start, stop);
+    return cmocka_run_group_tests_name("flight_fleet", tests, one_server_start,
+                                       one_server_stop);
 }

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -300,18 +300,6 @@ static void one_that_stood_still_knows_that_it_leads_no_more(void **state)
 
 /* ---- the program ----------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +308,6 @@ int main(void)
         cmocka_unit_test(one_that_stood_still_knows_that_it_leads_no_more),
     };
 
-    return cmocka_run_group_tests_name("leader_stress", tests, start_server,
-                                       stop_server);
+    return cmocka_run_group_tests_name("leader_stress", tests, one_server_start,
+                                       one_server_stop);
 }

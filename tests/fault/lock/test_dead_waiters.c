@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -155,24 +155,6 @@ static void end_well(workers *w)
 
 /* ---- tests --------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
-static int flush(void **state)
-{
-    server_flush(*state);
-    return 0;
-}
-
 /*
  * Dead waiters cost nothing: an inbox nobody listens to is skipped, unasked, 64
  * a call. So the release itself gets to the living one, which need not look.
@@ -285,12 +267,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(
-            two_hundred_killed_waiters_cost_the_next_one_nothing, flush),
+            two_hundred_killed_waiters_cost_the_next_one_nothing,
+            one_server_flush),
         cmocka_unit_test_setup(stopped_waiters_together_cost_one_claim_lease,
-                               flush),
+                               one_server_flush),
         cmocka_unit_test_setup(
-            a_grant_to_a_stopped_waiter_is_void_when_it_goes_on, flush),
+            a_grant_to_a_stopped_waiter_is_void_when_it_goes_on,
+            one_server_flush),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }

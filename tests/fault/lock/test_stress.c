@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/worker.h"
 
 enum {
@@ -112,18 +112,6 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
     return failures;
 }
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 /*
  * Exclusion and the fence as a whole, by whatever way the lock is handed over.
  */
@@ -160,5 +148,5 @@ int main(void)
         cmocka_unit_test(threads_of_many_processes_are_never_inside_together),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }

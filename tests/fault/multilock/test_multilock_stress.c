@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -175,18 +175,6 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
 
 /* ---- the test -------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 typedef struct goal {
     workers *workers;
     uint64_t grants;
@@ -262,5 +250,5 @@ int main(void)
         cmocka_unit_test(random_sets_never_deadlock_nor_overlap),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -129,24 +129,6 @@ static void end(void)
 }
 
 /* ---- tests --------------------------------------------------------------- */
-
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
-static int flush(void **state)
-{
-    server_flush(*state);
-    return 0;
-}
 
 /* As the header's first line says; and what is to be done about it. */
 static void a_killed_process_keeps_its_permits(void **state)
@@ -276,15 +258,18 @@ static void the_next_waiter_may_die_when_it_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_killed_process_keeps_its_permits, flush),
-        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing, flush),
+        cmocka_unit_test_setup(a_killed_process_keeps_its_permits,
+                               one_server_flush),
+        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing,
+                               one_server_flush),
         cmocka_unit_test_setup(stopped_waiters_together_cost_some_seconds,
-                               flush),
+                               one_server_flush),
         cmocka_unit_test_setup(a_stopped_waiter_that_goes_on_takes_in_its_turn,
-                               flush),
-        cmocka_unit_test_setup(the_next_waiter_may_die_when_it_is_told, flush),
+                               one_server_flush),
+        cmocka_unit_test_setup(the_next_waiter_may_die_when_it_is_told,
+                               one_server_flush),
     };
 
-    return cmocka_run_group_tests_name("plain_dead", tests, start_server,
-                                       stop_server);
+    return cmocka_run_group_tests_name("plain_dead", tests, one_server_start,
+                                       one_server_stop);
 }

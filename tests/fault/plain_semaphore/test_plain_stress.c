@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -227,18 +227,6 @@ static void assert_at_rest(server *s)
     assert_true(server_integer(s, "PTTL latchkey:{n}:m") > 0);
 }
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 static int set_up(void **state)
 {
     server_flush(*state);
@@ -385,6 +373,6 @@ int main(void)
                                set_up),
     };
 
-    return cmocka_run_group_tests_name("plain_stress", tests, start_server,
-                                       stop_server);
+    return cmocka_run_group_tests_name("plain_stress", tests, one_server_start,
+                                       one_server_stop);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -265,18 +265,6 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
 
 /* ---- the test --------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 struct progress {
     workers *w;
     uint64_t grants;
@@ -358,6 +346,6 @@ int main(void)
         cmocka_unit_test(the_same_with_those_who_spin_among_them),
     };
 
-    return cmocka_run_group_tests_name("rwlock_stress", tests, start_server,
-                                       stop_server);
+    return cmocka_run_group_tests_name("rwlock_stress", tests, one_server_start,
+                                       one_server_stop);
 }

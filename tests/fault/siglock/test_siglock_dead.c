@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/server.h"
+#include "support/one_server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -230,34 +230,19 @@ static void a_stopped_waiter_costs_the_others_a_look(void **state)
     end();
 }
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
-static int flush(void **state)
-{
-    server_flush(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(
-            a_killed_holder_is_waited_for_until_its_lease_ends, flush),
+            a_killed_holder_is_waited_for_until_its_lease_ends,
+            one_server_flush),
         cmocka_unit_test_setup(a_stopped_holder_has_lost_it_when_it_goes_on,
-                               flush),
-        cmocka_unit_test_setup(a_killed_waiter_costs_the_others_nothing, flush),
-        cmocka_unit_test_setup(a_stopped_waiter_costs_the_others_a_look, flush),
+                               one_server_flush),
+        cmocka_unit_test_setup(a_killed_waiter_costs_the_others_nothing,
+                               one_server_flush),
+        cmocka_unit_test_setup(a_stopped_waiter_costs_the_others_a_look,
+                               one_server_flush),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/one_server.h"
 #include "support/pylock.h"
-#include "support/server.h"
 #include "support/wait.h"
 #include "support/worker.h"
 
@@ -219,18 +219,6 @@ static void reach(server *s, workers *w, uint64_t grants)
 
 /* ---- the test -------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    *state = server_start(NULL);
-    return *state == NULL;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(*state);
-    return 0;
-}
-
 static bool is_free(void *data)
 {
     return server_integer(data, "EXISTS lock:n") == 0;
@@ -265,5 +253,5 @@ int main(void)
         cmocka_unit_test(one_at_a_time_is_inside_whatever_happens),
     };
 
-    return cmocka_run_group_tests(tests, start_server, stop_server);
+    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
 }
