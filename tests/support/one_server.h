@@ -18,4 +18,6 @@ int one_server_stop(void **state);
 /* The next test begins with no data, and with a server if this one has killed it. */
 int one_server_flush(void **state);
 
+#define FLUSHED_TEST(f) cmocka_unit_test_setup(f, one_server_flush)
+
 #endif /* LK_TESTS_SUPPORT_ONE_SERVER_H */

@@ -262,19 +262,14 @@ static void without_a_server_it_says_what_to_do(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scene_start, scene_end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_that_it_shows_is_true, scene_start,
-                                        scene_end),
-        cmocka_unit_test_setup_teardown(what_is_not_true_is_said, scene_start,
-                                        scene_end),
-        cmocka_unit_test_setup_teardown(a_picture_on_a_terminal_ends_at_ctrl_c,
-                                        scene_start, scene_end),
-        cmocka_unit_test_setup_teardown(a_killed_one_leaves_nothing,
-                                        scene_start, scene_end),
-        cmocka_unit_test_setup_teardown(as_json_it_ends_when_nobody_reads_it,
-                                        scene_start, scene_end),
-        cmocka_unit_test_setup_teardown(without_a_server_it_says_what_to_do,
-                                        scene_start, scene_end),
+        TEST(all_that_it_shows_is_true),
+        TEST(what_is_not_true_is_said),
+        TEST(a_picture_on_a_terminal_ends_at_ctrl_c),
+        TEST(a_killed_one_leaves_nothing),
+        TEST(as_json_it_ends_when_nobody_reads_it),
+        TEST(without_a_server_it_says_what_to_do),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,14 +133,12 @@ static void one_that_was_killed_in_its_wait_makes_no_circle(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_teardown(f, forget)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(two_that_wait_for_each_other_are_told_so_once,
-                                  forget),
-        cmocka_unit_test_teardown(three_in_a_circle_are_named_in_their_order,
-                                  forget),
-        cmocka_unit_test_teardown(a_line_is_no_circle, forget),
-        cmocka_unit_test_teardown(
-            one_that_was_killed_in_its_wait_makes_no_circle, forget),
+        TEST(two_that_wait_for_each_other_are_told_so_once),
+        TEST(three_in_a_circle_are_named_in_their_order),
+        TEST(a_line_is_no_circle),
+        TEST(one_that_was_killed_in_its_wait_makes_no_circle),
     };
 
     return cmocka_run_group_tests(tests, tooling_start, tooling_stop);

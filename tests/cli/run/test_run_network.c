@@ -176,17 +176,13 @@ static void nobody_comes_while_the_one_before_lives(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, forget)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            connections_that_break_do_not_disturb_the_command, begin, forget),
-        cmocka_unit_test_setup_teardown(
-            a_release_without_an_answer_keeps_the_code, begin, forget),
-        cmocka_unit_test_setup_teardown(a_server_that_forgets_ends_the_command,
-                                        begin, forget),
-        cmocka_unit_test_setup_teardown(many_tools_count_without_a_mistake,
-                                        begin, forget),
-        cmocka_unit_test_setup_teardown(nobody_comes_while_the_one_before_lives,
-                                        begin, forget),
+        TEST(connections_that_break_do_not_disturb_the_command),
+        TEST(a_release_without_an_answer_keeps_the_code),
+        TEST(a_server_that_forgets_ends_the_command),
+        TEST(many_tools_count_without_a_mistake),
+        TEST(nobody_comes_while_the_one_before_lives),
     };
 
     return cmocka_run_group_tests(tests, start, end);

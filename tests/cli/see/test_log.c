@@ -191,20 +191,17 @@ static void what_cannot_be_noted_is_ended_and_said(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_teardown(f, forget)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_was_ended_is_told_with_whose_it_was,
-                                  forget),
-        cmocka_unit_test_teardown(one_that_was_ended_at_once_is_called_so,
-                                  forget),
-        cmocka_unit_test_teardown(it_tells_why_if_that_was_said, forget),
-        cmocka_unit_test_teardown(a_wait_for_the_end_is_noted_once, forget),
-        cmocka_unit_test_teardown(what_is_not_ended_is_not_in_it, forget),
-        cmocka_unit_test_teardown(the_last_ones_are_kept_for_a_week, forget),
-        cmocka_unit_test_teardown(
-            what_others_wrote_says_nothing_of_another_name, forget),
-        cmocka_unit_test_teardown(a_tenant_sees_what_is_its_own, forget),
-        cmocka_unit_test_teardown(what_cannot_be_noted_is_ended_and_said,
-                                  forget),
+        TEST(what_was_ended_is_told_with_whose_it_was),
+        TEST(one_that_was_ended_at_once_is_called_so),
+        TEST(it_tells_why_if_that_was_said),
+        TEST(a_wait_for_the_end_is_noted_once),
+        TEST(what_is_not_ended_is_not_in_it),
+        TEST(the_last_ones_are_kept_for_a_week),
+        TEST(what_others_wrote_says_nothing_of_another_name),
+        TEST(a_tenant_sees_what_is_its_own),
+        TEST(what_cannot_be_noted_is_ended_and_said),
     };
 
     return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);

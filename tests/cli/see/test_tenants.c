@@ -289,18 +289,14 @@ static void two_tenants_may_share_a_name(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_tenant_works_with_its_own_rights,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_tenant_reaches_no_key_and_no_channel_of_another, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_tenant_does_not_fit_a_longer_one,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(two_tenants_may_share_a_name, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_tenant_is_a_word, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_tenant_is_told_of_its_own_clients,
-                                        setup, teardown),
+        TEST(each_tenant_works_with_its_own_rights),
+        TEST(a_tenant_reaches_no_key_and_no_channel_of_another),
+        TEST(a_tenant_does_not_fit_a_longer_one),
+        TEST(two_tenants_may_share_a_name),
+        TEST(a_tenant_is_a_word),
+        TEST(a_tenant_is_told_of_its_own_clients),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

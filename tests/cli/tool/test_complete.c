@@ -248,23 +248,18 @@ static void it_does_not_wait_for_a_server(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, locking_setup, names_end)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_told_but_not_those_for_shells),
         cmocka_unit_test(options_are_those_of_the_command_and_of_all),
         cmocka_unit_test(values_are_told_where_they_are_words),
         cmocka_unit_test(the_rest_is_left_to_the_shell),
-        cmocka_unit_test_setup_teardown(names_are_the_server_s, locking_setup,
-                                        names_end),
-        cmocka_unit_test_setup_teardown(
-            a_name_like_an_option_is_told_behind_a_double_dash, locking_setup,
-            names_end),
-        cmocka_unit_test_setup_teardown(the_server_may_be_named_in_the_line,
-                                        locking_setup, names_end),
+        TEST(names_are_the_server_s),
+        TEST(a_name_like_an_option_is_told_behind_a_double_dash),
+        TEST(the_server_may_be_named_in_the_line),
         cmocka_unit_test(a_private_server_is_asked_but_not_started),
-        cmocka_unit_test_setup_teardown(of_many_names_there_are_some,
-                                        locking_setup, names_end),
-        cmocka_unit_test_setup_teardown(it_does_not_wait_for_a_server,
-                                        locking_setup, names_end),
+        TEST(of_many_names_there_are_some),
+        TEST(it_does_not_wait_for_a_server),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

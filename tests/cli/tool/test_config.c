@@ -358,30 +358,22 @@ static void the_private_server_can_be_forbidden(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_first_who_says_something_counts,
-                                        start, end),
+        TEST(the_first_who_says_something_counts),
         cmocka_unit_test(an_empty_variable_is_refused),
         cmocka_unit_test(a_password_is_not_shown),
         cmocka_unit_test(it_is_said_what_a_url_means),
         cmocka_unit_test(the_private_server_can_be_forbidden),
         cmocka_unit_test(a_scheme_that_is_nearly_one_is_guessed),
-        cmocka_unit_test_setup_teardown(what_is_not_understood_is_78, start,
-                                        end),
-        cmocka_unit_test_setup_teardown(config_tells_each_value_and_who_says_so,
-                                        start, end),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_78, start,
-                                        end),
-        cmocka_unit_test_setup_teardown(
-            a_broken_file_is_told_of_whatever_counts, start, end),
-        cmocka_unit_test_setup_teardown(a_file_that_others_can_write_is_refused,
-                                        start, end),
-        cmocka_unit_test_setup_teardown(a_pipe_in_its_place_holds_nobody_up,
-                                        start, end),
-        cmocka_unit_test_setup_teardown(a_file_of_any_size_is_no_empty_one,
-                                        start, end),
-        cmocka_unit_test_setup_teardown(
-            a_file_for_others_counts_only_where_it_is_needed, start, end),
+        TEST(what_is_not_understood_is_78),
+        TEST(config_tells_each_value_and_who_says_so),
+        TEST(a_file_that_cannot_be_read_is_78),
+        TEST(a_broken_file_is_told_of_whatever_counts),
+        TEST(a_file_that_others_can_write_is_refused),
+        TEST(a_pipe_in_its_place_holds_nobody_up),
+        TEST(a_file_of_any_size_is_no_empty_one),
+        TEST(a_file_for_others_counts_only_where_it_is_needed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,17 +331,11 @@ static void a_holder_that_stood_still_finds_that_it_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing,
-                               one_server_flush),
-        cmocka_unit_test_setup(stopped_waiters_together_cost_one_claim_lease,
-                               one_server_flush),
-        cmocka_unit_test_setup(who_stood_still_has_its_places_again,
-                               one_server_flush),
-        cmocka_unit_test_setup(
-            a_holder_that_is_killed_is_followed_when_its_lease_ends,
-            one_server_flush),
-        cmocka_unit_test_setup(a_holder_that_stood_still_finds_that_it_is_lost,
-                               one_server_flush),
+        FLUSHED_TEST(killed_waiters_cost_the_next_one_nothing),
+        FLUSHED_TEST(stopped_waiters_together_cost_one_claim_lease),
+        FLUSHED_TEST(who_stood_still_has_its_places_again),
+        FLUSHED_TEST(a_holder_that_is_killed_is_followed_when_its_lease_ends),
+        FLUSHED_TEST(a_holder_that_stood_still_finds_that_it_is_lost),
     };
 
     return cmocka_run_group_tests(tests, one_server_start, one_server_stop);

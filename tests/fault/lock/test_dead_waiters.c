@@ -266,14 +266,9 @@ static void a_grant_to_a_stopped_waiter_is_void_when_it_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(
-            two_hundred_killed_waiters_cost_the_next_one_nothing,
-            one_server_flush),
-        cmocka_unit_test_setup(stopped_waiters_together_cost_one_claim_lease,
-                               one_server_flush),
-        cmocka_unit_test_setup(
-            a_grant_to_a_stopped_waiter_is_void_when_it_goes_on,
-            one_server_flush),
+        FLUSHED_TEST(two_hundred_killed_waiters_cost_the_next_one_nothing),
+        FLUSHED_TEST(stopped_waiters_together_cost_one_claim_lease),
+        FLUSHED_TEST(a_grant_to_a_stopped_waiter_is_void_when_it_goes_on),
     };
 
     return cmocka_run_group_tests(tests, one_server_start, one_server_stop);

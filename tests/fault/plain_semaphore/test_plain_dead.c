@@ -258,16 +258,11 @@ static void the_next_waiter_may_die_when_it_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_killed_process_keeps_its_permits,
-                               one_server_flush),
-        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing,
-                               one_server_flush),
-        cmocka_unit_test_setup(stopped_waiters_together_cost_some_seconds,
-                               one_server_flush),
-        cmocka_unit_test_setup(a_stopped_waiter_that_goes_on_takes_in_its_turn,
-                               one_server_flush),
-        cmocka_unit_test_setup(the_next_waiter_may_die_when_it_is_told,
-                               one_server_flush),
+        FLUSHED_TEST(a_killed_process_keeps_its_permits),
+        FLUSHED_TEST(killed_waiters_cost_the_next_one_nothing),
+        FLUSHED_TEST(stopped_waiters_together_cost_some_seconds),
+        FLUSHED_TEST(a_stopped_waiter_that_goes_on_takes_in_its_turn),
+        FLUSHED_TEST(the_next_waiter_may_die_when_it_is_told),
     };
 
     return cmocka_run_group_tests_name("plain_dead", tests, one_server_start,

@@ -233,15 +233,10 @@ static void a_stopped_waiter_costs_the_others_a_look(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(
-            a_killed_holder_is_waited_for_until_its_lease_ends,
-            one_server_flush),
-        cmocka_unit_test_setup(a_stopped_holder_has_lost_it_when_it_goes_on,
-                               one_server_flush),
-        cmocka_unit_test_setup(a_killed_waiter_costs_the_others_nothing,
-                               one_server_flush),
-        cmocka_unit_test_setup(a_stopped_waiter_costs_the_others_a_look,
-                               one_server_flush),
+        FLUSHED_TEST(a_killed_holder_is_waited_for_until_its_lease_ends),
+        FLUSHED_TEST(a_stopped_holder_has_lost_it_when_it_goes_on),
+        FLUSHED_TEST(a_killed_waiter_costs_the_others_nothing),
+        FLUSHED_TEST(a_stopped_waiter_costs_the_others_a_look),
     };
 
     return cmocka_run_group_tests(tests, one_server_start, one_server_stop);

@@ -557,32 +557,20 @@ static void a_question_goes_with_its_slot(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(addresses_are_others_for_ever, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(every_one_of_the_url_is_asked, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_master_may_be_slow_to_come, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            a_hold_is_renewed_at_a_master_that_has_no_slot_yet, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(
-            a_hold_that_may_not_follow_its_slot_is_denied, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            one_that_was_denied_elsewhere_says_no_more, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            one_that_is_renewed_all_the_same_is_not_denied, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_may_again_is_held, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_question_goes_with_its_slot, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_reader_is_renewed_at_both_masters,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(an_upgrade_is_renewed_at_both_masters,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_slot_may_go_between_two_keys_of_a_hold, setup, teardown),
+        TEST(addresses_are_others_for_ever),
+        TEST(every_one_of_the_url_is_asked),
+        TEST(a_master_may_be_slow_to_come),
+        TEST(a_hold_is_renewed_at_a_master_that_has_no_slot_yet),
+        TEST(a_hold_that_may_not_follow_its_slot_is_denied),
+        TEST(one_that_was_denied_elsewhere_says_no_more),
+        TEST(one_that_is_renewed_all_the_same_is_not_denied),
+        TEST(one_that_may_again_is_held),
+        TEST(a_question_goes_with_its_slot),
+        TEST(a_reader_is_renewed_at_both_masters),
+        TEST(an_upgrade_is_renewed_at_both_masters),
+        TEST(a_slot_may_go_between_two_keys_of_a_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

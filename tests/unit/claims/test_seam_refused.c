@@ -192,23 +192,17 @@ static void a_slot_that_is_nobodys(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_cluster_that_is_down, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(keys_on_both_sides, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_master_that_loads, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_master_that_has_become_a_replica,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(masters_that_name_each_other, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_master_that_does_not_answer, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_master_that_answers_again, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_master_that_takes_no_connections,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_slot_that_is_nobodys, setup,
-                                        teardown),
+        TEST(a_cluster_that_is_down),
+        TEST(keys_on_both_sides),
+        TEST(a_master_that_loads),
+        TEST(a_master_that_has_become_a_replica),
+        TEST(masters_that_name_each_other),
+        TEST(a_master_that_does_not_answer),
+        TEST(a_master_that_answers_again),
+        TEST(a_master_that_takes_no_connections),
+        TEST(a_slot_that_is_nobodys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
