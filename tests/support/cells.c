@@ -10,28 +10,17 @@
 
 int cells_start(void **state)
 {
-    void *base = NULL;
-    cells *f;
-
-    if (locking_setup(&base) != 0)
-        return -1;
-    f = calloc(1, sizeof(*f));
-    if (f == NULL)
-        return -1;
-    f->base = base;
-    *state = f;
-    return 0;
+    return locking_setup_above(state, sizeof(cells));
 }
 
 int cells_end(void **state)
 {
     cells *f = *state;
-    void *base = f->base;
 
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->handle_count; i++)
         lk_cell_free(f->handles[i]);
-    free(f);
-    return locking_teardown(&base);
+    return locking_teardown_above(state);
 }
 
 lk_cell *cells_named(cells *f, lk_client *client, const char *name,

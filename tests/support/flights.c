@@ -12,30 +12,16 @@ enum { SOON_MS = 10000, JOIN_MS = 20000 };
 
 int flights_start(void **state)
 {
-    void *base = NULL;
-    flights *f;
-
-    if (locking_setup(&base) != 0)
-        return -1;
-    f = calloc(1, sizeof(*f));
-    if (f == NULL)
-        return -1;
-    f->base = base;
-    *state = f;
-    return 0;
+    return locking_setup_above(state, sizeof(flights));
 }
 
 /* The clients are shut down first, so that no thread waits any more. */
 int flights_end(void **state)
 {
     flights *f = *state;
-    void *base = f->base;
 
     f->engine.held = false;
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->flyer_count; i++) {
         if (!f->flyers[i]->joined)
             (void)pthread_join(f->flyers[i]->thread, NULL);
@@ -43,8 +29,7 @@ int flights_end(void **state)
     }
     for (size_t i = 0; i < f->handle_count; i++)
         lk_flight_free(f->handles[i]);
-    free(f);
-    return locking_teardown(&base);
+    return locking_teardown_above(state);
 }
 
 lk_flight *

@@ -87,6 +87,23 @@ lk_client *locking_open_calm(locking *f, const lk_client_options *options)
     return client;
 }
 
+proxy *locking_proxy(locking *f)
+{
+    if (f->proxy == NULL)
+        f->proxy = proxy_start(server_socket(f->server));
+    assert_non_null(f->proxy);
+    return f->proxy;
+}
+
+lk_client *locking_open_far(locking *f, const lk_client_options *options)
+{
+    lk_client *client =
+        locking_open_url(f, proxy_url(locking_proxy(f)), options);
+
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    return client;
+}
+
 void locking_free_client(locking *f, lk_client *client)
 {
     for (size_t i = 0; i < f->client_count; i++) {
@@ -171,6 +188,8 @@ taker *locking_take(locking *f, lk_lock *lock, int64_t wait_ms,
 
 void locking_end_waits(locking *f)
 {
+    if (f->proxy != NULL)
+        proxy_heal(f->proxy);
     for (size_t i = 0; i < f->client_count; i++) {
         if (f->clients[i] != NULL)
             (void)lk_client_shutdown(f->clients[i], 1000);
@@ -206,6 +225,7 @@ int locking_teardown(void **state)
         lk_lock_free(f->locks[i]);
     for (size_t i = 0; i < f->client_count; i++)
         lk_client_free(f->clients[i]);
+    proxy_stop(f->proxy);
     alone = wait_until(is_alone, f, SOON_MS);
     free(f);
     if (!alone)

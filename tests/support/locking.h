@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "support/proxy.h"
 #include "support/server.h"
 #include "support/taker.h"
 
@@ -24,6 +25,7 @@ typedef struct locking {
     lk_lock *locks[LOCKING_LOCKS];
     size_t lock_count;
     taker_list takers;
+    proxy *proxy; /* NULL until locking_proxy() */
 } locking;
 
 /*
@@ -67,6 +69,13 @@ lk_client *locking_open_watchdog(locking *f);
  * that it sends nothing but what the test has it do.
  */
 lk_client *locking_open_calm(locking *f, const lk_client_options *options);
+
+/*
+ * A proxy before the server, from the first call on. It heals at the end of the test,
+ * and is gone after the clients. The second one opens a client behind it that is ready.
+ */
+proxy *locking_proxy(locking *f);
+lk_client *locking_open_far(locking *f, const lk_client_options *options);
 
 /* Frees a client or a lock before the end of the test. */
 void locking_free_client(locking *f, lk_client *client);

@@ -132,22 +132,15 @@ void multi_assert_held(multilocking *f, const char *letters)
     }
 }
 
-lk_client *multi_open_far(multilocking *f, proxy *p)
+lk_client *multi_open_far(multilocking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms =
                                            wait_scaled_ms(500)};
-    lk_client *client = locking_open_url(f->base, proxy_url(p), &options);
+    lk_client *client = locking_open_far(f->base, &options);
     lk_lock *lock = locking_lock(f->base, client, "calm");
 
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
     assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
     locking_wait_connects(client, 2);
     return client;
-}
-
-void multi_close_far(lk_client *client, proxy *p)
-{
-    (void)lk_client_shutdown(client, SOON_MS);
-    proxy_stop(p);
 }

@@ -57,9 +57,7 @@ taker *multi_take(multilocking *f, lk_multilock *set, int64_t wait_ms,
 void multi_assert_free(multilocking *f, const char *letters);
 void multi_assert_held(multilocking *f, const char *letters);
 
-/* A client behind a proxy; its connection 0 is for commands, 1 its inbox. It
-   ends with the proxy, since the connections are the proxy's. */
-lk_client *multi_open_far(multilocking *f, proxy *p);
-void multi_close_far(lk_client *client, proxy *p);
+/* A client behind the proxy; its connection 0 is for commands, 1 its inbox. */
+lk_client *multi_open_far(multilocking *f);
 
 #endif /* LK_TESTS_SUPPORT_MULTILOCKING_H */

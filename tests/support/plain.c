@@ -10,30 +10,15 @@ enum { SOON_MS = 5000, JOIN_MS = 10000 };
 
 int plain_start(void **state)
 {
-    void *base = NULL;
-    plain *f;
-
-    if (locking_setup(&base) != 0)
-        return -1;
-    f = calloc(1, sizeof(*f));
-    if (f == NULL)
-        return -1;
-    f->base = base;
-    *state = f;
-    return 0;
+    return locking_setup_above(state, sizeof(plain));
 }
 
 /* The clients are shut down first, so that no thread waits any more. */
 int plain_end(void **state)
 {
     plain *f = *state;
-    void *base = f->base;
-    int result;
 
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
+    locking_end_waits(f->base);
     for (size_t i = 0; i < f->taker_count; i++) {
         if (!f->takers[i]->joined)
             (void)pthread_join(f->takers[i]->thread, NULL);
@@ -41,9 +26,7 @@ int plain_end(void **state)
     }
     for (size_t i = 0; i < f->handle_count; i++)
         lk_plain_semaphore_free(f->handles[i]);
-    free(f);
-    result = locking_teardown(&base);
-    return result;
+    return locking_teardown_above(state);
 }
 
 /* ---- handles --------------------------------------------------------------- */

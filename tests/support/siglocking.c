@@ -11,16 +11,7 @@ enum { SOON_MS = 5000 };
 
 int siglocking_setup(void **state)
 {
-    void *base = NULL;
-    siglocking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL || locking_setup(&base) != 0) {
-        free(f);
-        return -1;
-    }
-    f->base = base;
-    *state = f;
-    return 0;
+    return locking_setup_above(state, sizeof(siglocking));
 }
 
 static bool is_over(void *data)
@@ -43,21 +34,14 @@ static void waits_end(siglocking *f)
 int siglocking_teardown(void **state)
 {
     siglocking *f = *state;
-    void *base = f->base;
-    int result;
 
-    for (size_t i = 0; i < f->base->client_count; i++) {
-        if (f->base->clients[i] != NULL)
-            (void)lk_client_shutdown(f->base->clients[i], 1000);
-    }
+    locking_end_waits(f->base);
     waits_end(f);
     for (size_t i = 0; i < f->lock_count; i++)
         lk_siglock_free(f->locks[i]);
     for (size_t i = 0; i < f->pylock_count; i++)
         pylock_free(f->pylocks[i]);
-    result = locking_teardown(&base);
-    free(f);
-    return result;
+    return locking_teardown_above(state);
 }
 
 /* ---- locks ---- */

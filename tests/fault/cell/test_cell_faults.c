@@ -25,32 +25,16 @@ static int start(void **state)
 {
     if (cells_start(state) != 0)
         return -1;
-    the_proxy = proxy_start(server_socket(((cells *)*state)->base->server));
-    return the_proxy != NULL ? 0 : -1;
+    the_proxy = locking_proxy(((cells *)*state)->base);
+    return 0;
 }
 
-static int end(void **state)
-{
-    int result;
-
-    proxy_heal(the_proxy);
-    result = cells_end(state);
-    proxy_stop(the_proxy);
-    return result;
-}
-
-#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, end)
+#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, cells_end)
 
 /* A client behind the proxy: connection 0 is for its commands. */
 static lk_client *far(cells *f, const lk_client_options *options)
 {
-    lk_client *client =
-        locking_open_url(f->base, proxy_url(the_proxy), options);
-
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
-                  LK_OK);
-    return client;
+    return locking_open_far(f->base, options);
 }
 
 static const lk_client_options hasty = {LK_CLIENT_OPTIONS_INIT,

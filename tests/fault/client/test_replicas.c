@@ -508,7 +508,7 @@ static bool has_renewed(void *data)
 static void a_connection_that_breaks_meanwhile_costs_nothing(void **state)
 {
     siglocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
+    proxy *p = locking_proxy(f->base);
     lk_client *client = locking_open_url(f->base, proxy_url(p), NULL);
     renewing r = {client, 0};
     lk_lock *lock = locking_lock(f->base, client, "n");
@@ -535,16 +535,13 @@ static void a_connection_that_breaks_meanwhile_costs_nothing(void **state)
     assert_status(call_wait(c, NULL), LK_OK);
     assert_true(replica_has("n"));
     assert_status(release(c), LK_OK);
-    locking_free_client(f->base, client);
-    locking_free_lock(f->base, lock);
-    proxy_stop(p);
 }
 
 /* Behind a new connection there may be another master, with other replicas. */
 static void what_was_known_of_replicas_ends_with_the_connection(void **state)
 {
     siglocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
+    proxy *p = locking_proxy(f->base);
     lk_client *client = locking_open_url(f->base, proxy_url(p), NULL);
     lk_lock *lock = locking_lock(f->base, client, "n");
     lk_hold *hold = NULL, *again = NULL;
@@ -564,9 +561,6 @@ static void what_was_known_of_replicas_ends_with_the_connection(void **state)
     assert_status(lk_lock_acquire(lock, 0, &one, &again), LK_OK);
     assert_status(lk_hold_release(again), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    locking_free_client(f->base, client);
-    locking_free_lock(f->base, lock);
-    proxy_stop(p);
 }
 
 static void a_shutdown_ends_the_wait(void **state)

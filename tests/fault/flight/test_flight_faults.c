@@ -23,33 +23,17 @@ static int start(void **state)
 {
     if (flights_start(state) != 0)
         return -1;
-    the_proxy = proxy_start(server_socket(((flights *)*state)->base->server));
-    return the_proxy != NULL ? 0 : -1;
+    the_proxy = locking_proxy(((flights *)*state)->base);
+    return 0;
 }
 
-static int end(void **state)
-{
-    int result;
-
-    proxy_heal(the_proxy);
-    result = flights_end(state);
-    proxy_stop(the_proxy);
-    return result;
-}
-
-#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, end)
+#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, flights_end)
 
 /* A client behind the proxy: connection 0 is for its commands, 1 its inbox. */
 static lk_flight *far_with(flights *f, const lk_client_options *options,
                            const lk_flight_options *flight)
 {
-    lk_client *client =
-        locking_open_url(f->base, proxy_url(the_proxy), options);
-
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
-                  LK_OK);
-    return flights_of(f, client, flight);
+    return flights_of(f, locking_open_far(f->base, options), flight);
 }
 
 /* A value is there for longer than the slowest machine takes to look. */

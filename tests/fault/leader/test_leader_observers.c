@@ -21,15 +21,14 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
     static tells t;
     const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT,
                                      .offline_ms = wait_scaled_ms(200)};
-    proxy *net = proxy_start(server_socket(f->base->server));
-    lk_client *client = locking_open_url(f->base, proxy_url(net), &quick);
+    proxy *net = locking_proxy(f->base);
+    lk_client *client = locking_open_far(f->base, &quick);
     lk_leader *leader = leading_as(f, "a");
     lk_leader_watch *watch = NULL;
     lk_hold *hold;
     unsigned last;
 
     memset(&t, 0, sizeof(t));
-    assert_status(lk_client_wait_ready(client, SETTLE_MS), LK_OK);
     assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
                                       tells_change, &t),
                   LK_OK);
@@ -48,8 +47,6 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
     assert_true(t.told[last].term == lk_hold_fence(hold));
     lk_leader_watch_free(watch);
     assert_status(lk_leader_resign(leader, hold), LK_OK);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
-    proxy_stop(net);
 }
 
 /* Also where nothing has changed meanwhile. */
@@ -59,12 +56,11 @@ static void after_an_outage_a_watch_tells_what_is_so(void **state)
     static tells t;
     const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT,
                                      .offline_ms = wait_scaled_ms(200)};
-    proxy *net = proxy_start(server_socket(f->base->server));
-    lk_client *client = locking_open_url(f->base, proxy_url(net), &quick);
+    proxy *net = locking_proxy(f->base);
+    lk_client *client = locking_open_far(f->base, &quick);
     lk_leader_watch *watch = NULL;
 
     memset(&t, 0, sizeof(t));
-    assert_status(lk_client_wait_ready(client, SETTLE_MS), LK_OK);
     assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
                                       tells_change, &t),
                   LK_OK);
@@ -77,8 +73,6 @@ static void after_an_outage_a_watch_tells_what_is_so(void **state)
     assert_status(t.told[2].status, LK_OK);
     assert_true(t.told[2].term == 0);
     lk_leader_watch_free(watch);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
-    proxy_stop(net);
 }
 
 /* The word is lost with the connection: it looks when that is back. */

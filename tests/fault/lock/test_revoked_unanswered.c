@@ -36,17 +36,8 @@ static void far_open(far_side *s, locking *f)
 
     *s = (far_side){.f = f};
     s->near = locking_open_calm(f, NULL);
-    s->proxy = proxy_start(server_socket(f->server));
-    assert_non_null(s->proxy);
-    assert_status(lk_client_open(&s->client, proxy_url(s->proxy), &patient),
-                  LK_OK);
-    assert_status(lk_client_wait_ready(s->client, SOON_MS), LK_OK);
-}
-
-static void far_close(far_side *s)
-{
-    lk_client_free(s->client);
-    proxy_stop(s->proxy);
+    s->proxy = locking_proxy(f);
+    s->client = locking_open_far(f, &patient);
 }
 
 struct sought {
@@ -117,7 +108,6 @@ static void a_reader_is_revoked_before_it_knows(void **state)
                   LK_OK);
     assert_had_anew(&s);
     lk_rwlock_free(rwlock);
-    far_close(&s);
 }
 
 static void a_writer_is_revoked_before_it_knows(void **state)
@@ -133,7 +123,6 @@ static void a_writer_is_revoked_before_it_knows(void **state)
                   LK_OK);
     assert_had_anew(&s);
     lk_rwlock_free(rwlock);
-    far_close(&s);
 }
 
 static void permits_are_revoked_before_that_is_known(void **state)
@@ -157,7 +146,6 @@ static void permits_are_revoked_before_that_is_known(void **state)
     assert_status(lk_semaphore_count(semaphore, &permits, &free), LK_OK);
     assert_int_equal(free, 2);
     lk_semaphore_free(semaphore);
-    far_close(&s);
 }
 
 /* ---- an upgrade --------------------------------------------------------------- */

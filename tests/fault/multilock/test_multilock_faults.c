@@ -17,8 +17,8 @@ enum { SOON_MS = 5000 };
 static void a_cut_during_the_wait_is_got_over(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
     taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
@@ -33,15 +33,14 @@ static void a_cut_during_the_wait_is_got_over(void **state)
     assert_status(lk_hold_check(t->hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
     multi_assert_free(f, "abc");
-    multi_close_far(client, p);
 }
 
 /* The tries were done, and nobody was told. */
 static void lost_answers_to_the_tries_leave_nothing(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_multilock *set = multi_of(f, client, "abc");
     lk_hold *hold = NULL;
 
@@ -50,14 +49,13 @@ static void lost_answers_to_the_tries_leave_nothing(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     multi_assert_free(f, "abc");
-    multi_close_far(client, p);
 }
 
 static void lost_answers_to_a_single_try_leave_nothing(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_multilock *set = multi_of(f, client, "abc");
     lk_hold *hold = NULL;
     lk_status status;
@@ -69,29 +67,27 @@ static void lost_answers_to_a_single_try_leave_nothing(void **state)
     assert_null(hold);
     proxy_heal(p);
     multi_assert_free(f, "abc");
-    multi_close_far(client, p);
 }
 
 static void an_answer_to_the_release_that_is_lost_is_doubt(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
 
     proxy_hold(p, 0, PROXY_REPLIES);
     assert_status(lk_hold_release(hold), LK_EINDOUBT);
     proxy_heal(p);
     multi_assert_free(f, "ab");
-    multi_close_far(client, p);
 }
 
 static void
 an_extension_that_is_not_answered_leaves_the_old_deadline(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
     uint64_t remaining_ms;
 
@@ -104,7 +100,6 @@ an_extension_that_is_not_answered_leaves_the_old_deadline(void **state)
     assert_status(lk_hold_extend(hold, 600000), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 60000, 600000);
     assert_status(lk_hold_release(hold), LK_OK);
-    multi_close_far(client, p);
 }
 
 static void an_extension_tells_how_many_members_it_reached(void **state)
@@ -130,8 +125,8 @@ static void a_free_ends_a_call_whose_tries_are_under_way(void **state)
     const lk_client_options dispatch = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
 
     for (int lead_is_far = 0; lead_is_far < 2; lead_is_far++) {
-        proxy *p = proxy_start(server_socket(f->base->server));
-        lk_client *far = multi_open_far(f, p);
+        proxy *p = locking_proxy(f->base);
+        lk_client *far = multi_open_far(f);
         lk_client *lead =
             lead_is_far ? locking_open_url(f->base, proxy_url(p), &dispatch)
                         : locking_open_calm(f->base, &dispatch);
@@ -153,7 +148,7 @@ static void a_free_ends_a_call_whose_tries_are_under_way(void **state)
         assert_status(c.status, LK_ECLOSED);
         proxy_heal(p);
         multi_assert_free(f, "b");
-        multi_close_far(far, p);
+        locking_free_client(f->base, far);
     }
 }
 
@@ -204,7 +199,7 @@ static void a_restart_loses_what_is_held_and_is_waited_out(void **state)
 static void an_outage_ends_the_wait_and_leaves_nothing(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
+    proxy *p = locking_proxy(f->base);
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = wait_scaled_ms(200)};
     lk_client *client = locking_open_url(f->base, proxy_url(p), &options);
@@ -220,7 +215,6 @@ static void an_outage_ends_the_wait_and_leaves_nothing(void **state)
     multi_assert_free(f, "ac");
     locking_wait_queued(f->base, "b", 0);
     assert_status(lk_hold_release(b), LK_OK);
-    multi_close_far(client, p);
 }
 
 int main(void)

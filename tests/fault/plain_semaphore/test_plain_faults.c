@@ -22,32 +22,16 @@ static int start(void **state)
 {
     if (plain_start(state) != 0)
         return -1;
-    the_proxy = proxy_start(server_socket(((plain *)*state)->base->server));
-    return the_proxy != NULL ? 0 : -1;
+    the_proxy = locking_proxy(((plain *)*state)->base);
+    return 0;
 }
 
-static int end(void **state)
-{
-    int result;
-
-    proxy_heal(the_proxy);
-    result = plain_end(state);
-    proxy_stop(the_proxy);
-    return result;
-}
-
-#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, end)
+#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, plain_end)
 
 /* A handle of a client behind the proxy: connection 0 is for its commands. */
 static lk_plain_semaphore *far_with(plain *f, const lk_client_options *options)
 {
-    lk_client *client =
-        locking_open_url(f->base, proxy_url(the_proxy), options);
-
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
-                  LK_OK);
-    return plain_of(f, client);
+    return plain_of(f, locking_open_far(f->base, options));
 }
 
 static lk_plain_semaphore *far(plain *f)

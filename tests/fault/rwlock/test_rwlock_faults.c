@@ -21,32 +21,18 @@ static int start(void **state)
 {
     if (rwlocking_setup(state) != 0)
         return -1;
-    the_proxy = proxy_start(server_socket(((rwlocking *)*state)->base->server));
-    return the_proxy != NULL ? 0 : -1;
+    the_proxy = locking_proxy(((rwlocking *)*state)->base);
+    return 0;
 }
 
-static int end(void **state)
-{
-    int result;
-
-    proxy_heal(the_proxy);
-    result = rwlocking_teardown(state);
-    proxy_stop(the_proxy);
-    return result;
-}
-
-#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, end)
+#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, rwlocking_teardown)
 
 /* A lock of a client behind the proxy, whose inbox stands. */
 static lk_rwlock *far_with(rwlocking *f, const lk_client_options *options)
 {
-    lk_client *client =
-        locking_open_url(f->base, proxy_url(the_proxy), options);
+    lk_client *client = locking_open_far(f->base, options);
     lk_rwlock *lock = rwlocking_lock(f, client);
 
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
-                  LK_OK);
     assert_status(rwlocking_try(f, lock, RW_WRITE), LK_OK);
     locking_wait_connects(client, 2);
     return lock;

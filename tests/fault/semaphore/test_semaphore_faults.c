@@ -33,11 +33,9 @@ typedef struct scene {
 /* The far client's inbox stands, and nothing of it is under way. */
 static scene scene_open(semaphores *f, const lk_client_options *options)
 {
-    scene sc = {.f = f, .proxy = proxy_start(server_socket(f->base->server))};
+    scene sc = {.f = f, .proxy = locking_proxy(f->base)};
 
-    assert_non_null(sc.proxy);
-    sc.far_client = locking_open_url(f->base, proxy_url(sc.proxy), options);
-    assert_status(lk_client_wait_ready(sc.far_client, 5000), LK_OK);
+    sc.far_client = locking_open_far(f->base, options);
     assert_status(lk_hold_release(locking_hold(
                       locking_lock(f->base, sc.far_client, "elsewhere"))),
                   LK_OK);
@@ -47,13 +45,6 @@ static scene scene_open(semaphores *f, const lk_client_options *options)
     sc.near = sem_calm(f, 3);
     assert_status(lk_hold_release(sem_hold(sc.near, 1)), LK_OK);
     return sc;
-}
-
-static void scene_close(scene *sc)
-{
-    sem_assert_clean(sc->f, 3);
-    locking_free_client(sc->f->base, sc->far_client);
-    proxy_stop(sc->proxy);
 }
 
 /* ---- while waiting ------------------------------------------------------------ */
@@ -72,7 +63,7 @@ SEM_TEST(a_lost_grant_is_found_by_the_next_look)
                     wait_allowed_ms(LOOK_MS + wait_scaled_ms(SLACK_MS)));
     sem_assert_books(sc.f, 3, 1);
     assert_status(taker_release(t), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 SEM_TEST(a_waiter_outlives_its_connections)
@@ -86,7 +77,7 @@ SEM_TEST(a_waiter_outlives_its_connections)
     assert_status(lk_hold_release(hold), LK_OK); /* a grant meets nobody */
     proxy_refuse(sc.proxy, false);
     assert_status(taker_release(t), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 /* A waiter that was passed by for want of an inbox comes back to its place. */
@@ -113,7 +104,7 @@ SEM_TEST(a_large_request_that_was_away_keeps_its_place)
     assert_status(taker_release(large), LK_OK);
     assert_status(taker_release(last), LK_OK);
     assert_true(large->turn < last->turn);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 /* ---- replies that are lost after the request ran ---------------------------------- */
@@ -129,7 +120,7 @@ SEM_TEST(an_acquire_whose_reply_is_lost_is_one_hold)
     sem_assert_books(sc.f, 3, 1);
     assert_int_equal(locking_stats(sc.far_client).holding, 1);
     assert_status(taker_release(t), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 SEM_TEST(a_try_whose_reply_is_lost_is_given_back)
@@ -145,7 +136,7 @@ SEM_TEST(a_try_whose_reply_is_lost_is_given_back)
     assert_status(status, LK_EINDOUBT);
     assert_null(none);
     proxy_heal(sc.proxy);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 SEM_TEST(a_release_whose_reply_is_lost_is_made_once)
@@ -156,7 +147,7 @@ SEM_TEST(a_release_whose_reply_is_lost_is_made_once)
     locking_wait_calm(sc.far_client);
     proxy_drop_replies(sc.proxy, COMMAND, true);
     assert_status(lk_hold_release(hold), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 SEM_TEST(a_resize_whose_reply_is_lost_is_in_doubt)
@@ -167,7 +158,7 @@ SEM_TEST(a_resize_whose_reply_is_lost_is_in_doubt)
     assert_status(lk_semaphore_resize(sc.far, 5), LK_EINDOUBT);
     sem_assert_books(sc.f, 5, 5);
     assert_status(lk_semaphore_resize(sc.near, 3), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 SEM_TEST(a_force_whose_reply_is_lost_is_in_doubt)
@@ -179,7 +170,7 @@ SEM_TEST(a_force_whose_reply_is_lost_is_in_doubt)
     assert_status(lk_semaphore_force_release(sc.far, NULL), LK_EINDOUBT);
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 /* A question is asked again: it changes nothing. */
@@ -193,7 +184,7 @@ SEM_TEST(a_count_whose_reply_is_lost_is_answered)
     assert_status(lk_semaphore_count(sc.far, &permits, &free), LK_OK);
     assert_int_equal(permits, 3);
     assert_int_equal(free, 3);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 SEM_TEST(a_renewal_that_is_not_answered_is_tried_again)
@@ -211,7 +202,7 @@ SEM_TEST(a_renewal_that_is_not_answered_is_tried_again)
     assert_status(lk_hold_check(hold), LK_OK);
     sem_assert_books(sc.f, 3, 0);
     assert_status(lk_hold_release(hold), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 /* ---- the server --------------------------------------------------------------------- */
@@ -226,7 +217,7 @@ SEM_TEST(scripts_that_are_forgotten_are_sent_again)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
     assert_status(lk_semaphore_resize(sc.near, 3), LK_OK);
-    scene_close(&sc);
+    sem_assert_clean(sc.f, 3);
 }
 
 /* The holder is told, the waiter begins anew, and N is set again. */

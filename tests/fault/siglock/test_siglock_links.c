@@ -26,33 +26,19 @@ static proxy *the_proxy;
 
 static int setup(void **state)
 {
-    int result = siglocking_setup(state);
-    siglocking *f = *state;
-
-    if (result == 0)
-        the_proxy = proxy_start(server_socket(f->base->server));
-    return result != 0 || the_proxy == NULL ? -1 : 0;
+    if (siglocking_setup(state) != 0)
+        return -1;
+    the_proxy = locking_proxy(((siglocking *)*state)->base);
+    return 0;
 }
 
-static int teardown(void **state)
-{
-    int result;
-
-    proxy_heal(the_proxy);
-    result = siglocking_teardown(state);
-    proxy_stop(the_proxy);
-    return result;
-}
-
-#define LINK_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define LINK_TEST(f)                                                           \
+    cmocka_unit_test_setup_teardown(f, setup, siglocking_teardown)
 
 /* The lock of a client behind the proxy; options may be NULL. */
 static lk_siglock *far_lock(siglocking *f, const lk_client_options *options)
 {
-    lk_client *far = locking_open_url(f->base, proxy_url(the_proxy), options);
-
-    assert_status(lk_client_wait_ready(far, wait_scaled_ms(SOON_MS)), LK_OK);
-    return sig_lock(f, far);
+    return sig_lock(f, locking_open_far(f->base, options));
 }
 
 static lk_client *far_client(siglocking *f)

@@ -48,8 +48,8 @@ static void assert_all_free(multilocking *f)
 static void a_wait_outlives_a_cut(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_stripes *far = stripes_of(client);
     lk_stripes *near = stripes_of(locking_open(f->base, NULL));
     lk_hold *hold = hold_of(near);
@@ -68,7 +68,6 @@ static void a_wait_outlives_a_cut(void **state)
     assert_all_free(f);
     lk_stripes_free(near);
     lk_stripes_free(far);
-    multi_close_far(client, p);
 }
 
 /* The first answer is that of the comparison, or of the tries. The client has
@@ -76,8 +75,8 @@ static void a_wait_outlives_a_cut(void **state)
 static void lost_answers_leave_nothing(void **state)
 {
     multilocking *f = *state;
-    proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = multi_open_far(f, p);
+    proxy *p = locking_proxy(f->base);
+    lk_client *client = multi_open_far(f);
     lk_stripes *stripes = stripes_of(client);
 
     for (unsigned i = 0; i < 2; i++) {
@@ -92,7 +91,6 @@ static void lost_answers_leave_nothing(void **state)
         assert_all_free(f);
     }
     lk_stripes_free(stripes);
-    multi_close_far(client, p);
 }
 
 static void a_flush_loses_all(void **state)
