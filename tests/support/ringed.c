@@ -33,12 +33,10 @@ cluster *ringed(void)
 
 lk_client *ringed_open(const lk_client_options *options)
 {
-    lk_client *client = NULL;
     char url[256];
 
     cluster_url(ring, url, sizeof(url));
-    assert_status(lk_client_open(&client, url, options), LK_OK);
-    return client;
+    return made_client(url, options);
 }
 
 unsigned ringed_slot(const char *name)
@@ -69,22 +67,6 @@ server *ringed_other(const char *name)
         if (at != ringed_master(name))
             return at;
     }
-}
-
-lk_lock *ringed_lock(lk_client *client, const char *name)
-{
-    lk_lock *lock = NULL;
-
-    assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
-    return lock;
-}
-
-lk_hold *ringed_hold(lk_lock *lock)
-{
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(lock, RINGED_LONG_MS, NULL, &hold), LK_OK);
-    return hold;
 }
 
 void ringed_take(call *c, lk_lock *lock)

@@ -6,6 +6,7 @@
 
 #include "support/call.h"
 #include "support/cluster.h"
+#include "support/made.h"
 
 /* For tests of clients of one Redis Cluster: three masters and a replica each, for
    the whole program. */
@@ -19,7 +20,7 @@ int ringed_stop(void **state);
 /* The cluster. */
 cluster *ringed(void);
 
-/* options may be NULL. */
+/* A client of it; see made.h. options may be NULL. */
 lk_client *ringed_open(const lk_client_options *options);
 
 /* The first name that begins so and whose slot is at this master. */
@@ -31,10 +32,7 @@ server *ringed_master(const char *name);
 server *ringed_other(const char *name);
 unsigned ringed_slot(const char *name);
 
-lk_lock *ringed_lock(lk_client *client, const char *name);
-/* The hold, which may take its time. */
-lk_hold *ringed_hold(lk_lock *lock);
-/* The same without waiting for it. */
+/* Wants it, and does not wait for that. */
 void ringed_take(call *c, lk_lock *lock);
 
 /* Waits until so many wait at the server for a lock of that name. */

@@ -126,9 +126,9 @@ static void they_are_enough(void **state)
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         char name[RINGED_NAME];
         lk_lock *held =
-            ringed_lock(holder, ringed_name(name, "app:", ringed()->nodes[i]));
-        lk_lock *wanted = ringed_lock(waiter, name);
-        lk_hold *hold = ringed_hold(held);
+            made_lock(holder, ringed_name(name, "app:", ringed()->nodes[i]));
+        lk_lock *wanted = made_lock(waiter, name);
+        lk_hold *hold = made_hold(held);
         server *to = ringed_other(name);
         lk_info *info = NULL;
         call c = {0};
@@ -146,12 +146,9 @@ static void they_are_enough(void **state)
         assert_status(lk_hold_release(hold), LK_OK);
         assert_status(call_wait(&c, waiter), LK_OK);
         assert_status(lk_hold_release(c.hold), LK_OK);
-        lk_lock_free(held);
-        lk_lock_free(wanted);
         cluster_move(ringed(), ringed_slot(name), ringed()->nodes[i]);
     }
-    lk_client_free(holder);
-    lk_client_free(waiter);
+    (void)made_end(NULL); /* they say goodbye, too */
     assert_nothing_was_denied();
 }
 
@@ -281,8 +278,8 @@ static void play(outcome *o, const char *name)
 {
     const int64_t most_ms = 4 * (int64_t)wait_lease_ms();
     lk_client *holder = open_as_user(), *waiter = open_as_user();
-    lk_lock *held = ringed_lock(holder, name);
-    lk_lock *wanted = ringed_lock(waiter, name);
+    lk_lock *held = made_lock(holder, name);
+    lk_lock *wanted = made_lock(waiter, name);
     lk_hold *hold = NULL;
     call c = {0};
     line_end end = {ringed_master(name), name, &c};
@@ -303,21 +300,15 @@ static void play(outcome *o, const char *name)
         give(o, hold);
     (void)lk_client_shutdown(holder, most_ms);
     (void)lk_client_shutdown(waiter, most_ms);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 /* Nobody holds it for longer than a lease. */
 static void assert_free(const char *name)
 {
     lk_client *client = ringed_open(NULL);
-    lk_lock *lock = ringed_lock(client, name);
+    lk_lock *lock = made_lock(client, name);
 
-    assert_status(lk_hold_release(ringed_hold(lock)), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
+    assert_status(lk_hold_release(made_hold(lock)), LK_OK);
 }
 
 /* Returns whether it goes on without. */
@@ -348,6 +339,7 @@ static bool goes_on_without(const char *word, const char *name)
     print_message("%s: %s%s%s\n", word, o.step != NULL ? o.step : "goes on",
                   o.step != NULL ? ": " : "", o.step != NULL ? o.words : "");
     assert_free(name);
+    (void)made_end(NULL);
     return o.step == NULL;
 }
 
@@ -385,10 +377,10 @@ static void each_of_them_is_missed_by_name_or_not_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rights_of_a_cluster_are_printed),
-        cmocka_unit_test(they_are_enough),
-        cmocka_unit_test(the_doctor_misses_none_of_them),
-        cmocka_unit_test(each_of_them_is_missed_by_name_or_not_needed),
+        MADE_TEST(the_rights_of_a_cluster_are_printed),
+        MADE_TEST(they_are_enough),
+        MADE_TEST(the_doctor_misses_none_of_them),
+        MADE_TEST(each_of_them_is_missed_by_name_or_not_needed),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

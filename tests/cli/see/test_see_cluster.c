@@ -30,8 +30,8 @@ static int start(void **state)
     client = ringed_open(NULL);
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         locks[i] =
-            ringed_lock(client, ringed_name(names[i], "n", ringed()->nodes[i]));
-        holds[i] = ringed_hold(locks[i]);
+            made_lock(client, ringed_name(names[i], "n", ringed()->nodes[i]));
+        holds[i] = made_hold(locks[i]);
     }
     return 0;
 }
@@ -39,11 +39,9 @@ static int start(void **state)
 static int stop(void **state)
 {
     tool_free_all();
-    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+    for (size_t i = 0; i < RINGED_MASTERS; i++)
         (void)lk_hold_release(holds[i]);
-        lk_lock_free(locks[i]);
-    }
-    lk_client_free(client);
+    (void)made_end(state);
     return ringed_stop(state);
 }
 

@@ -85,8 +85,10 @@ static void *work(void *data)
     worker *w = data;
     lk_lock *locks[NAMES];
 
-    for (size_t i = 0; i < NAMES; i++)
-        locks[i] = ringed_lock(w->client, names[i]);
+    for (size_t i = 0; i < NAMES; i++) {
+        if (lk_lock_new(&locks[i], w->client, names[i], NULL) != LK_OK)
+            abort();
+    }
     for (size_t i = 0; !ends; i = (i + 1) % NAMES)
         turn(w, locks[i], i);
     for (size_t i = 0; i < NAMES; i++)
@@ -120,7 +122,7 @@ static void workers_end(void)
     for (size_t i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
     for (size_t i = 0; i < WORKERS; i++)
-        lk_client_free(workers[i].client);
+        made_free_client(workers[i].client);
     assert_int_equal(overlaps, 0);
     assert_int_equal(backwards, 0);
 }

@@ -31,10 +31,10 @@ static void a_master_is_believed_while_most_name_it(void **state)
     lk_client *client = ringed_open(NULL), *other = ringed_open(&fast);
     char name[RINGED_NAME], name_fast[RINGED_NAME];
     lk_lock *lock =
-        ringed_lock(client, ringed_name(name, "safe", ringed()->nodes[0]));
+        made_lock(client, ringed_name(name, "safe", ringed()->nodes[0]));
     lk_lock *lock_fast =
-        ringed_lock(other, ringed_name(name_fast, "fast", ringed()->nodes[0]));
-    lk_hold *hold = ringed_hold(lock), *hold_fast = ringed_hold(lock_fast);
+        made_lock(other, ringed_name(name_fast, "fast", ringed()->nodes[0]));
+    lk_hold *hold = made_hold(lock), *hold_fast = made_hold(lock_fast);
     lk_hold *none = NULL;
     uint64_t began;
     struct pollfd readable = {.fd = lk_hold_fd(hold), .events = POLLIN};
@@ -54,13 +54,9 @@ static void a_master_is_believed_while_most_name_it(void **state)
     for (size_t i = 1; i < ringed()->count; i++)
         server_thaw(ringed()->nodes[i]);
     cluster_wait_whole(ringed());
-    hold = ringed_hold(lock);
+    hold = made_hold(lock);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_hold_release(hold_fast);
-    lk_lock_free(lock);
-    lk_lock_free(lock_fast);
-    lk_client_free(client);
-    lk_client_free(other);
 }
 
 /* Since then it is a master, or a moment later. It knows of all that was given
@@ -82,9 +78,9 @@ static void nothing_is_taken_from_a_new_master_at_once(void **state)
     lk_client *late;
     char one[RINGED_NAME], two[RINGED_NAME], three[RINGED_NAME];
     lk_lock *held =
-        ringed_lock(safe, ringed_name(one, "one", ringed()->nodes[0]));
+        made_lock(safe, ringed_name(one, "one", ringed()->nodes[0]));
     lk_lock *quickly =
-        ringed_lock(quick, ringed_name(two, "two", ringed()->nodes[0]));
+        made_lock(quick, ringed_name(two, "two", ringed()->nodes[0]));
     lk_lock *lately;
     lk_hold *hold;
     server *next;
@@ -92,32 +88,26 @@ static void nothing_is_taken_from_a_new_master_at_once(void **state)
 
     (void)state;
     (void)ringed_name(three, "three", ringed()->nodes[0]);
-    hold = ringed_hold(held);
+    hold = made_hold(held);
     assert_status(lk_hold_release(hold), LK_OK);
-    hold = ringed_hold(quickly);
+    hold = made_hold(quickly);
     assert_status(lk_hold_release(hold), LK_OK);
     began = take_over(two, &next);
-    hold = ringed_hold(quickly);
+    hold = made_hold(quickly);
     assert_true(wait_now_ms() - began < wait_allowed_ms(BELIEF_MS));
     assert_status(lk_hold_release(hold), LK_OK);
 
     /* Whoever comes now does not know how long it has been one. */
     late = ringed_open(NULL);
-    lately = ringed_lock(late, three);
-    hold = ringed_hold(lately);
+    lately = made_lock(late, three);
+    hold = made_hold(lately);
     assert_true(wait_now_ms() - began >= BELIEF_MS);
     assert_status(lk_hold_release(hold), LK_OK);
-    hold = ringed_hold(held);
+    hold = made_hold(held);
     assert_true(wait_now_ms() - began >= BELIEF_MS);
     assert_status(lk_hold_release(hold), LK_OK);
     server_thaw(ringed()->nodes[0]);
     cluster_wait_whole(ringed());
-    lk_lock_free(held);
-    lk_lock_free(quickly);
-    lk_lock_free(lately);
-    lk_client_free(safe);
-    lk_client_free(quick);
-    lk_client_free(late);
 }
 
 /* ---- an election that not all hear of --------------------------------------- */
@@ -163,15 +153,13 @@ static bool is_heard_of(void *data)
 /* Nodes where this user is off take no such client. */
 static lk_client *far_open(const server *at)
 {
-    lk_client *client = NULL;
     char url[64];
 
     for (size_t i = 0; i < ringed()->count; i++)
         tell(ringed()->nodes[i], "ACL SETUSER far %s >far ~* &* +@all", "on");
     (void)snprintf(url, sizeof(url), "redis+cluster://far:far@127.0.0.1:%u",
                    server_port(at));
-    assert_status(lk_client_open(&client, url, NULL), LK_OK);
-    return client;
+    return made_client(url, NULL);
 }
 
 /* For a minute neither the one before nor the deaf one hears of the next one from
@@ -222,15 +210,15 @@ static void nobody_holds_twice_where_not_all_hear_of_an_election(void **state)
     (void)state;
     if (!can_forget_alone(e.before))
         skip();
-    far_lock = ringed_lock(far, ringed_name(e.name, "heard", e.before));
-    near_lock = ringed_lock(near, e.name);
-    assert_status(lk_hold_release(ringed_hold(near_lock)), LK_OK);
-    assert_status(lk_hold_release(ringed_hold(far_lock)), LK_OK);
+    far_lock = made_lock(far, ringed_name(e.name, "heard", e.before));
+    near_lock = made_lock(near, e.name);
+    assert_status(lk_hold_release(made_hold(near_lock)), LK_OK);
+    assert_status(lk_hold_release(made_hold(far_lock)), LK_OK);
     tell(e.hears, "ACL SETUSER far %s", "off");
     tell(e.hears, "CLIENT KILL USER %s", "far");
     server_wait_copied(e.before, e.name, 1);
     elect(&e);
-    held = ringed_hold(far_lock);
+    held = made_hold(far_lock);
     status = lk_lock_acquire(near_lock, SOME_MS, NULL, &hold);
     assert_true(status != LK_OK || lk_hold_check(held) != LK_OK);
     if (sends_to(e.deaf, e.name, e.before)) { /* the minute is not over */
@@ -239,22 +227,18 @@ static void nobody_holds_twice_where_not_all_hear_of_an_election(void **state)
     }
     reconcile(&e);
     if (hold == NULL)
-        hold = ringed_hold(near_lock);
+        hold = made_hold(near_lock);
     assert_status(lk_hold_check(held), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_OK);
     (void)lk_hold_release(held);
-    lk_lock_free(far_lock);
-    lk_lock_free(near_lock);
-    lk_client_free(far);
-    lk_client_free(near);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_holds_twice_where_not_all_hear_of_an_election),
-        cmocka_unit_test(a_master_is_believed_while_most_name_it),
-        cmocka_unit_test(nothing_is_taken_from_a_new_master_at_once),
+        MADE_TEST(nobody_holds_twice_where_not_all_hear_of_an_election),
+        MADE_TEST(a_master_is_believed_while_most_name_it),
+        MADE_TEST(nothing_is_taken_from_a_new_master_at_once),
     };
 
     return cmocka_run_group_tests(tests, ringed_start, ringed_stop);

@@ -40,17 +40,15 @@ crowd_hold(struct crowd *crowd, lk_client *client, const char *begin)
 
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "%s%u", begin, i);
-        crowd->locks[i] = ringed_lock(client, name);
-        crowd->holds[i] = ringed_hold(crowd->locks[i]);
+        crowd->locks[i] = made_lock(client, name);
+        crowd->holds[i] = made_hold(crowd->locks[i]);
     }
 }
 
 static void crowd_release(struct crowd *crowd)
 {
-    for (unsigned i = 0; i < NAMES; i++) {
+    for (unsigned i = 0; i < NAMES; i++)
         (void)lk_hold_release(crowd->holds[i]);
-        lk_lock_free(crowd->locks[i]);
-    }
 }
 
 static lk_listing *list(lk_client *client, const char *pattern)
@@ -114,16 +112,14 @@ static void the_names_of_all_masters_are_listed(void **state)
     assert_true(listing->truncated);
     lk_listing_free(listing);
     crowd_release(&crowd);
-    lk_client_free(client);
-    lk_client_free(looker);
 }
 
 static void a_name_in_a_slot_that_is_half_moved_is_listed(void **state)
 {
     lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
-    lk_lock *lock = ringed_lock(client, "{halves}1"),
-            *other = ringed_lock(client, "{halves}2");
-    lk_hold *hold = ringed_hold(lock), *aside = ringed_hold(other);
+    lk_lock *lock = made_lock(client, "{halves}1"),
+            *other = made_lock(client, "{halves}2");
+    lk_hold *hold = made_hold(lock), *aside = made_hold(other);
     unsigned slot = ringed_slot("{halves}");
     server *to = ringed_other("{halves}");
     size_t moved = 1;
@@ -145,10 +141,6 @@ static void a_name_in_a_slot_that_is_half_moved_is_listed(void **state)
     cluster_move_end(ringed(), slot, to);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_hold_release(aside), LK_OK);
-    lk_lock_free(lock);
-    lk_lock_free(other);
-    lk_client_free(client);
-    lk_client_free(looker);
 }
 
 /* Keys that make a walk take long: a list asks about none of them. */
@@ -193,7 +185,6 @@ static void a_list_takes_each_master_in_small_steps(void **state)
         assert_true(scans(node) - before[i] >=
                     server_integer(node, "DBSIZE") / STEP * TYPES);
     }
-    lk_client_free(client);
 }
 
 struct look {
@@ -237,8 +228,6 @@ static void no_name_is_lost_or_twice_while_slots_move(void **state)
         lk_listing_free(look.listing);
     }
     crowd_release(&crowd);
-    lk_client_free(client);
-    lk_client_free(looker);
 }
 
 /* ---- one name -------------------------------------------------------------------------- */
@@ -247,8 +236,8 @@ static void no_name_is_lost_or_twice_while_slots_move(void **state)
 static void one_name_is_looked_at_where_it_is_now(void **state)
 {
     lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
-    lk_lock *lock = ringed_lock(client, "who");
-    lk_hold *hold = ringed_hold(lock);
+    lk_lock *lock = made_lock(client, "who");
+    lk_hold *hold = made_hold(lock);
     lk_kind kind = LK_KIND_NONE;
     lk_info *info = NULL;
     char owner[80];
@@ -269,11 +258,9 @@ static void one_name_is_looked_at_where_it_is_now(void **state)
     lk_info_free(info);
     cluster_move(ringed(), ringed_slot("who"), ringed_other("who"));
     (void)lk_hold_release(hold);
-    lk_lock_free(lock);
-    lk_client_free(client);
+    made_free_client(client);
     cluster_move(ringed(), ringed_slot("who"), ringed_other("who"));
     assert_status(lk_who(looker, "nobody", &kind, &info), LK_ENOTHELD);
-    lk_client_free(looker);
 }
 
 /* ---- whose process it is ----------------------------------------------------------------- */
@@ -314,12 +301,12 @@ static void who_holds_and_waits_is_told_with_its_process(void **state)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL),
               *looker = ringed_open(NULL);
-    lk_lock *held = ringed_lock(holder, "whose"),
-            *wanted = ringed_lock(waiter, "whose"),
-            *other = ringed_lock(looker, "else"),
-            *behind = ringed_lock(holder, "else");
+    lk_lock *held = made_lock(holder, "whose"),
+            *wanted = made_lock(waiter, "whose"),
+            *other = made_lock(looker, "else"),
+            *behind = made_lock(holder, "else");
     lk_acquire_options how = {LK_ACQUIRE_OPTIONS_INIT};
-    lk_hold *hold = NULL, *aside = ringed_hold(other);
+    lk_hold *hold = NULL, *aside = made_hold(other);
     lk_owner *owner = NULL;
     struct told told = {.looker = looker, .name = "whose"};
     char key[96];
@@ -358,17 +345,12 @@ static void who_holds_and_waits_is_told_with_its_process(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(call_wait(&c, waiter), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_lock_free(other);
-    lk_lock_free(behind);
     lk_owner_free(owner);
-    lk_client_free(holder);
+    made_free_client(holder);
     record_key(key, waiter);
     assert_int_equal(server_integer(ringed_master(key), "EXISTS %s", key), 1);
-    lk_client_free(waiter);
+    made_free_client(waiter);
     assert_true(wait_until(is_no_record, key, TOLD_MS));
-    lk_client_free(looker);
 }
 
 /* ---- events ---------------------------------------------------------------------------- */
@@ -400,7 +382,6 @@ static void the_events_of_all_masters_are_told_in_order(void **state)
     assert_status(lk_events_get(client, RINGED_LONG_MS, name, &events), LK_OK);
     assert_int_equal(events->count, 1);
     lk_events_free(events);
-    lk_client_free(client);
 }
 
 /* ---- masters that are away --------------------------------------------------------------- */
@@ -412,9 +393,9 @@ static void what_a_lost_master_had_is_said_to_be_missing(void **state)
     server *lost = ringed()->nodes[2];
     char here[RINGED_NAME], there[RINGED_NAME], address[32];
     lk_lock *held =
-        ringed_lock(client, ringed_name(here, "away", ringed()->nodes[0]));
-    lk_lock *gone = ringed_lock(client, ringed_name(there, "away", lost));
-    lk_hold *hold = ringed_hold(held), *other = ringed_hold(gone);
+        made_lock(client, ringed_name(here, "away", ringed()->nodes[0]));
+    lk_lock *gone = made_lock(client, ringed_name(there, "away", lost));
+    lk_hold *hold = made_hold(held), *other = made_hold(gone);
     lk_listing *listing;
     lk_events *events = NULL;
 
@@ -441,22 +422,19 @@ static void what_a_lost_master_had_is_said_to_be_missing(void **state)
     lk_events_free(events);
     (void)lk_hold_release(hold);
     (void)lk_hold_release(other);
-    lk_lock_free(held);
-    lk_lock_free(gone);
-    lk_client_free(client);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_names_of_all_masters_are_listed),
-        cmocka_unit_test(a_name_in_a_slot_that_is_half_moved_is_listed),
-        cmocka_unit_test(a_list_takes_each_master_in_small_steps),
-        cmocka_unit_test(no_name_is_lost_or_twice_while_slots_move),
-        cmocka_unit_test(one_name_is_looked_at_where_it_is_now),
-        cmocka_unit_test(who_holds_and_waits_is_told_with_its_process),
-        cmocka_unit_test(the_events_of_all_masters_are_told_in_order),
-        cmocka_unit_test(what_a_lost_master_had_is_said_to_be_missing),
+        MADE_TEST(the_names_of_all_masters_are_listed),
+        MADE_TEST(a_name_in_a_slot_that_is_half_moved_is_listed),
+        MADE_TEST(a_list_takes_each_master_in_small_steps),
+        MADE_TEST(no_name_is_lost_or_twice_while_slots_move),
+        MADE_TEST(one_name_is_looked_at_where_it_is_now),
+        MADE_TEST(who_holds_and_waits_is_told_with_its_process),
+        MADE_TEST(the_events_of_all_masters_are_told_in_order),
+        MADE_TEST(what_a_lost_master_had_is_said_to_be_missing),
     };
 
     return cmocka_run_group_tests(tests, ringed_start, ringed_stop);

@@ -29,8 +29,6 @@ static void at_each(void (*test)(const pair *p))
         p.at = ringed()->nodes[i];
         test(&p);
     }
-    lk_client_free(p.a);
-    lk_client_free(p.b);
 }
 
 static void be_named(pair *p, const char *begin)
@@ -214,9 +212,9 @@ static void write_cell(const pair *given)
     char other[RINGED_NAME];
 
     be_named(&p, "cell");
-    lock = ringed_lock(p.a, p.name);
+    lock = made_lock(p.a, p.name);
     assert_status(lk_cell_new(&cell, p.a, p.name, NULL), LK_OK);
-    hold = ringed_hold(lock);
+    hold = made_hold(lock);
     assert_status(lk_cell_write_guarded(cell, hold, LK_CELL_ANY, "v", 1,
                                         &version),
                   LK_OK);
@@ -234,7 +232,6 @@ static void write_cell(const pair *given)
     assert_status(lk_hold_release(hold), LK_OK);
     lk_cell_free(cell);
     lk_cell_free(aside);
-    lk_lock_free(lock);
 }
 
 static void cells(void **state)
@@ -256,24 +253,18 @@ static void a_multilock_over_all_masters(void **state)
     (void)state;
     assert_status(lk_multilock_new(&all), LK_OK);
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
-        locks[i] =
-            ringed_lock(a, ringed_name(name, "multi", ringed()->nodes[i]));
+        locks[i] = made_lock(a, ringed_name(name, "multi", ringed()->nodes[i]));
         assert_status(lk_multilock_add_lock(all, locks[i]), LK_OK);
     }
-    other = ringed_lock(b, name);
+    other = made_lock(b, name);
     assert_status(lk_multilock_acquire(all, RINGED_LONG_MS, NULL, &hold),
                   LK_OK);
     assert_status(lk_lock_acquire(other, 0, NULL, &busy), LK_EBUSY);
     assert_status(lk_hold_release(hold), LK_OK);
-    busy = ringed_hold(other);
+    busy = made_hold(other);
     assert_status(lk_multilock_acquire(all, 0, NULL, &hold), LK_EBUSY);
     assert_status(lk_hold_release(busy), LK_OK);
-    lk_lock_free(other);
     lk_multilock_free(all);
-    for (size_t i = 0; i < RINGED_MASTERS; i++)
-        lk_lock_free(locks[i]);
-    lk_client_free(a);
-    lk_client_free(b);
 }
 
 static void stripes_at_all_masters(void **state)
@@ -291,7 +282,6 @@ static void stripes_at_all_masters(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_stripes_free(stripes);
-    lk_client_free(client);
 }
 
 static lk_status compute(lk_flight_ticket *ticket, void *data)
@@ -327,8 +317,6 @@ static void a_flight_lands_for_all(void **state)
     assert_int_equal(runs, 6);
     lk_flight_free(here);
     lk_flight_free(there);
-    lk_client_free(a);
-    lk_client_free(b);
 }
 
 static void lead(const pair *given)
@@ -365,14 +353,13 @@ static void a_redlock_takes_no_cluster(void **state)
 
     (void)state;
     assert_status(lk_redlock_new(&redlock, &client, 1, "n", NULL), LK_ENOTSUP);
-    lk_client_free(client);
 }
 
 static void who_holds_is_told_without_records(void **state)
 {
     lk_client *client = ringed_open(NULL);
-    lk_lock *lock = ringed_lock(client, "informed");
-    lk_hold *hold = ringed_hold(lock);
+    lk_lock *lock = made_lock(client, "informed");
+    lk_hold *hold = made_hold(lock);
     lk_info *info = NULL;
 
     (void)state;
@@ -380,25 +367,23 @@ static void who_holds_is_told_without_records(void **state)
     assert_int_equal(info->holder_count, 1);
     lk_info_free(info);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_write_locks),
-        cmocka_unit_test(fair_locks),
-        cmocka_unit_test(semaphores),
-        cmocka_unit_test(plain_semaphores),
-        cmocka_unit_test(latches),
-        cmocka_unit_test(cells),
-        cmocka_unit_test(a_multilock_over_all_masters),
-        cmocka_unit_test(stripes_at_all_masters),
-        cmocka_unit_test(a_flight_lands_for_all),
-        cmocka_unit_test(leaders),
-        cmocka_unit_test(a_redlock_takes_no_cluster),
-        cmocka_unit_test(who_holds_is_told_without_records),
+        MADE_TEST(read_write_locks),
+        MADE_TEST(fair_locks),
+        MADE_TEST(semaphores),
+        MADE_TEST(plain_semaphores),
+        MADE_TEST(latches),
+        MADE_TEST(cells),
+        MADE_TEST(a_multilock_over_all_masters),
+        MADE_TEST(stripes_at_all_masters),
+        MADE_TEST(a_flight_lands_for_all),
+        MADE_TEST(leaders),
+        MADE_TEST(a_redlock_takes_no_cluster),
+        MADE_TEST(who_holds_is_told_without_records),
     };
 
     return cmocka_run_group_tests(tests, ringed_start, ringed_stop);

@@ -29,7 +29,7 @@ static void names_are_at_their_masters(void **state)
     (void)state;
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "name%u", i);
-        locks[i] = ringed_lock(client, name);
+        locks[i] = made_lock(client, name);
         assert_status(lk_lock_acquire(locks[i], RINGED_LONG_MS, NULL,
                                       &holds[i]),
                       LK_OK);
@@ -37,11 +37,8 @@ static void names_are_at_their_masters(void **state)
                          1);
         assert_status(lk_hold_check(holds[i]), LK_OK);
     }
-    for (unsigned i = 0; i < NAMES; i++) {
+    for (unsigned i = 0; i < NAMES; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
-        lk_lock_free(locks[i]);
-    }
-    lk_client_free(client);
 }
 
 static void holds_at_all_masters_are_renewed(void **state)
@@ -56,15 +53,12 @@ static void holds_at_all_masters_are_renewed(void **state)
     (void)state;
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "renewed%u", i);
-        locks[i] = ringed_lock(client, name);
-        holds[i] = ringed_hold(locks[i]);
+        locks[i] = made_lock(client, name);
+        holds[i] = made_hold(locks[i]);
     }
     ringed_wait_renewals(client, UINT64_C(4) * NAMES);
-    for (unsigned i = 0; i < NAMES; i++) {
+    for (unsigned i = 0; i < NAMES; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
-        lk_lock_free(locks[i]);
-    }
-    lk_client_free(client);
 }
 
 static void a_waiter_is_handed_the_name(void **state)
@@ -74,9 +68,9 @@ static void a_waiter_is_handed_the_name(void **state)
     (void)state;
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         char name[RINGED_NAME];
-        lk_lock *held = ringed_lock(holder, ringed_name(name, "handed",
-                                                        ringed()->nodes[i]));
-        lk_lock *wanted = ringed_lock(waiter, name);
+        lk_lock *held =
+            made_lock(holder, ringed_name(name, "handed", ringed()->nodes[i]));
+        lk_lock *wanted = made_lock(waiter, name);
         lk_hold *hold = NULL;
         lk_client_stats before, after;
         call c = {0};
@@ -97,11 +91,7 @@ static void a_waiter_is_handed_the_name(void **state)
         after = locking_stats(waiter);
         assert_true(after.grants > before.grants ||
                     after.rechecks > before.rechecks);
-        lk_lock_free(held);
-        lk_lock_free(wanted);
     }
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 /* ---- slots that move ---------------------------------------------------------------- */
@@ -112,8 +102,7 @@ go_along(const char *name, void (*move)(cluster *c, unsigned slot, server *to))
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = wait_lease_ms()};
     lk_client *holder = ringed_open(&brief), *waiter = ringed_open(NULL);
-    lk_lock *held = ringed_lock(holder, name),
-            *wanted = ringed_lock(waiter, name);
+    lk_lock *held = made_lock(holder, name), *wanted = made_lock(waiter, name);
     server *to = ringed_other(name);
     lk_hold *hold = NULL;
     call c = {0};
@@ -133,10 +122,6 @@ go_along(const char *name, void (*move)(cluster *c, unsigned slot, server *to))
     assert_true(lk_hold_fence(c.hold) > fence);
     assert_status(lk_hold_release(c.hold), LK_OK);
     assert_int_equal(server_integer(to, "EXISTS %s", name), 0);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 static void a_hold_and_a_wait_move_with_their_slot(void **state)
@@ -159,11 +144,11 @@ static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = wait_lease_ms()};
     lk_client *client = ringed_open(&brief), *waiter = ringed_open(NULL);
-    lk_lock *lock = ringed_lock(client, "half"),
-            *wanted = ringed_lock(waiter, "half"),
-            *free_one = ringed_lock(waiter, "{half}free");
+    lk_lock *lock = made_lock(client, "half"),
+            *wanted = made_lock(waiter, "half"),
+            *free_one = made_lock(waiter, "{half}free");
     server *to = ringed_other("half");
-    lk_hold *hold = ringed_hold(lock);
+    lk_hold *hold = made_hold(lock);
     unsigned slot = ringed_slot("half");
     call c = {0}, other = {0};
 
@@ -185,11 +170,6 @@ static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
     assert_status(call_wait(&other, waiter), LK_OK);
     assert_status(lk_hold_release(other.hold), LK_OK);
-    lk_lock_free(lock);
-    lk_lock_free(wanted);
-    lk_lock_free(free_one);
-    lk_client_free(client);
-    lk_client_free(waiter);
 }
 
 /* A client's one hold, of a name in one slot. */
@@ -261,7 +241,6 @@ static void a_siglock_without_a_tag_is_refused_at_once(void **state)
     assert_status(lk_siglock_new(&lock, client, "keys", NULL), LK_EINVAL);
     assert_null(lock);
     assert_non_null(strstr(lk_last_error(), "'{keys}'"));
-    lk_client_free(client);
 }
 
 /* Each of their holds twice, all meanwhile. */
@@ -305,7 +284,6 @@ a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
         if (ones[i].beside != NULL)
             assert_status(lk_hold_release(ones[i].beside), LK_OK);
         assert_status(lk_hold_release(ones[i].hold), LK_OK);
-        lk_client_free(ones[i].client);
     }
 }
 
@@ -337,7 +315,6 @@ static void a_permit_is_back_when_its_slot_is_there(void **state)
     assert_status(call_wait(&c, NULL), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
     lk_semaphore_free(permits);
-    lk_client_free(client);
 }
 
 /* ---- masters that are lost ------------------------------------------------------------ */
@@ -349,10 +326,10 @@ static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(&patient);
     server *lost = ringed()->nodes[0], *next;
     char here[RINGED_NAME], there[RINGED_NAME];
-    lk_lock *held = ringed_lock(holder, ringed_name(here, "lost", lost));
+    lk_lock *held = made_lock(holder, ringed_name(here, "lost", lost));
     lk_lock *other =
-        ringed_lock(holder, ringed_name(there, "lost", ringed()->nodes[1]));
-    lk_lock *wanted = ringed_lock(waiter, here);
+        made_lock(holder, ringed_name(there, "lost", ringed()->nodes[1]));
+    lk_lock *wanted = made_lock(waiter, here);
     lk_hold *hold = NULL, *aside = NULL, *meanwhile = NULL;
     lk_lock *free_one;
     call c = {0};
@@ -367,8 +344,8 @@ static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
     cluster_kill(ringed(), lost);
 
     /* The names of the others are there meanwhile. */
-    free_one = ringed_lock(waiter,
-                           ringed_name(there, "meanwhile", ringed()->nodes[1]));
+    free_one =
+        made_lock(waiter, ringed_name(there, "meanwhile", ringed()->nodes[1]));
     assert_status(lk_lock_acquire(free_one, 2000, NULL, &meanwhile), LK_OK);
     assert_status(lk_hold_release(meanwhile), LK_OK);
 
@@ -383,28 +360,21 @@ static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
     assert_status(lk_hold_check(aside), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
     assert_status(lk_hold_release(aside), LK_OK);
-    lk_lock_free(held);
-    lk_lock_free(other);
-    lk_lock_free(wanted);
-    lk_lock_free(free_one);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_at_their_masters),
-        cmocka_unit_test(holds_at_all_masters_are_renewed),
-        cmocka_unit_test(a_waiter_is_handed_the_name),
-        cmocka_unit_test(a_siglock_without_a_tag_is_refused_at_once),
-        cmocka_unit_test(a_hold_and_a_wait_move_with_their_slot),
-        cmocka_unit_test(they_do_so_when_it_moves_at_once),
-        cmocka_unit_test(a_hold_outlives_a_slot_that_is_half_moved),
-        cmocka_unit_test(
-            a_hold_of_several_keys_outlives_a_slot_that_is_half_moved),
-        cmocka_unit_test(a_permit_is_back_when_its_slot_is_there),
-        cmocka_unit_test(the_holds_of_a_lost_master_are_confirmed_or_told),
+        MADE_TEST(names_are_at_their_masters),
+        MADE_TEST(holds_at_all_masters_are_renewed),
+        MADE_TEST(a_waiter_is_handed_the_name),
+        MADE_TEST(a_siglock_without_a_tag_is_refused_at_once),
+        MADE_TEST(a_hold_and_a_wait_move_with_their_slot),
+        MADE_TEST(they_do_so_when_it_moves_at_once),
+        MADE_TEST(a_hold_outlives_a_slot_that_is_half_moved),
+        MADE_TEST(a_hold_of_several_keys_outlives_a_slot_that_is_half_moved),
+        MADE_TEST(a_permit_is_back_when_its_slot_is_there),
+        MADE_TEST(the_holds_of_a_lost_master_are_confirmed_or_told),
     };
 
     return cmocka_run_group_tests(tests, ringed_start, ringed_stop);

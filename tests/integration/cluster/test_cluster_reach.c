@@ -17,6 +17,7 @@
 #include "base/slot.h"
 #include "support/call.h"
 #include "support/check.h"
+#include "support/made.h"
 #include "support/node.h"
 #include "support/proxy.h"
 #include "support/server.h"
@@ -161,12 +162,12 @@ static bool is_redis_6(void)
 
 static lk_client *open_at(const char *host, const server *node)
 {
-    lk_client *client = NULL;
+    lk_client *client;
     char url[WORDS];
 
     (void)snprintf(url, sizeof(url), "redis+cluster://%s:%u", host,
                    server_port(node));
-    assert_status(lk_client_open(&client, url, NULL), LK_OK);
+    client = made_client(url, NULL);
     assert_status(lk_client_wait_ready(client, LONG_MS), LK_OK);
     return client;
 }
@@ -178,11 +179,10 @@ static void assert_served(lk_client *client)
         lk_lock *lock = NULL;
         lk_hold *hold = NULL;
 
-        assert_status(lk_lock_new(&lock, client, names[i], NULL), LK_OK);
-        assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+        lock = made_lock(client, names[i]);
+        hold = made_hold(lock);
         assert_int_equal(server_integer(nodes[i], "EXISTS %s", names[i]), 1);
         assert_status(lk_hold_release(hold), LK_OK);
-        lk_lock_free(lock);
     }
 }
 
@@ -233,7 +233,6 @@ static void nodes_are_reached_by_ipv6(void **state)
     assert_served(client);
     for (size_t i = 0; i < MASTERS; i++)
         assert_true(node_says(nodes[i], "CLIENT LIST", " addr=[::1]:"));
-    lk_client_free(client);
     announce_host("127.0.0.1");
 }
 
@@ -268,7 +267,6 @@ static void a_port_that_is_announced_is_used(void **state)
     announce_port(nodes[1], 0);
     proxy_stop(way);
     assert_served(client);
-    lk_client_free(client);
 }
 
 static void prefer(const char *endpoint)
@@ -292,7 +290,6 @@ static void a_host_may_be_a_name(void **state)
     prefer("hostname");
     client = open_at("127.0.0.1", nodes[0]);
     assert_served(client);
-    lk_client_free(client);
     prefer("ip");
 }
 
@@ -307,7 +304,6 @@ static void a_host_may_not_be_said(void **state)
     prefer("unknown-endpoint");
     client = open_at("localhost", nodes[0]);
     assert_served(client);
-    lk_client_free(client);
     prefer("ip");
 }
 
@@ -329,14 +325,12 @@ static void a_wait_says_that_its_master_is_a_replica(void **state)
     (void)state;
     announce_port(nodes[0], proxy_port(way));
     client = open_at("127.0.0.1", nodes[1]);
-    assert_status(lk_lock_new(&lock, client, names[0], NULL), LK_OK);
+    lock = made_lock(client, names[0]);
     (void)snprintf(words, sizeof(words),
                    "%s: 127.0.0.1:%u cannot be used: the server is a replica",
                    lk_status_text(LK_ETIMEDOUT), proxy_port(way));
     assert_ends(lock, LK_ETIMEDOUT, words);
     assert_found(lock, lead_back);
-    lk_lock_free(lock);
-    lk_client_free(client);
     proxy_stop(way);
     assert_true(wait_until(follows, NULL, COME_MS));
 }
@@ -376,8 +370,8 @@ static void a_wait_says_that_its_slot_is_nobodys(void **state)
     assert_served(old);
     assert_true(wait_until(is_nobodys, NULL, COME_MS));
     young = open_at("127.0.0.1", nodes[0]);
-    assert_status(lk_lock_new(&known, old, names[0], NULL), LK_OK);
-    assert_status(lk_lock_new(&unknown, young, names[0], NULL), LK_OK);
+    known = made_lock(old, names[0]);
+    unknown = made_lock(young, names[0]);
     assert_ends(known, LK_ESERVER, "CLUSTERDOWN Hash slot not served");
     assert_ends(
         unknown, LK_ETIMEDOUT,
@@ -386,21 +380,17 @@ static void a_wait_says_that_its_slot_is_nobodys(void **state)
     assert_found(unknown, own_again);
     assert_true(wait_until(all_are_ok, NULL, COME_MS));
     assert_served(old);
-    lk_lock_free(known);
-    lk_lock_free(unknown);
-    lk_client_free(old);
-    lk_client_free(young);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_are_reached_by_ipv6),
-        cmocka_unit_test(a_port_that_is_announced_is_used),
-        cmocka_unit_test(a_host_may_be_a_name),
-        cmocka_unit_test(a_host_may_not_be_said),
-        cmocka_unit_test(a_wait_says_that_its_master_is_a_replica),
-        cmocka_unit_test(a_wait_says_that_its_slot_is_nobodys),
+        MADE_TEST(nodes_are_reached_by_ipv6),
+        MADE_TEST(a_port_that_is_announced_is_used),
+        MADE_TEST(a_host_may_be_a_name),
+        MADE_TEST(a_host_may_not_be_said),
+        MADE_TEST(a_wait_says_that_its_master_is_a_replica),
+        MADE_TEST(a_wait_says_that_its_slot_is_nobodys),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

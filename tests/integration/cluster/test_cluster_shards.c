@@ -111,12 +111,6 @@ static turns turns_begin(const char *begin)
     return t;
 }
 
-static void turns_end(turns *t)
-{
-    lk_client_free(t->clients[0]);
-    lk_client_free(t->clients[1]);
-}
-
 /* Hands over what take() takes, to and fro; take's wait is the next one's. */
 static void hand_on(turns *t, void (*take)(turns *t, unsigned whose, call *c))
 {
@@ -139,10 +133,9 @@ static void hand_on(turns *t, void (*take)(turns *t, unsigned whose, call *c))
 
 static void take_lock(turns *t, unsigned whose, call *c)
 {
-    lk_lock *lock = ringed_lock(t->clients[whose], t->name);
+    lk_lock *lock = made_lock(t->clients[whose], t->name);
 
     ringed_take(c, lock);
-    lk_lock_free(lock);
 }
 
 static void take_fairly(turns *t, unsigned whose, call *c)
@@ -208,7 +201,6 @@ static void hand_plain_permits(void)
     }
     lk_plain_semaphore_free(semaphores[0]);
     lk_plain_semaphore_free(semaphores[1]);
-    turns_end(&t);
 }
 
 static void open_latches(void)
@@ -232,7 +224,6 @@ static void open_latches(void)
     }
     lk_latch_free(latches[0]);
     lk_latch_free(latches[1]);
-    turns_end(&t);
 }
 
 /* What is told to whoever may listen. */
@@ -254,7 +245,6 @@ static void land(void)
                   LK_OK);
     lk_flight_value_free(value);
     lk_flight_free(flight);
-    turns_end(&t);
 }
 
 static void lead(void)
@@ -268,7 +258,6 @@ static void lead(void)
                   LK_OK);
     assert_status(lk_leader_resign(leader, hold), LK_OK);
     lk_leader_free(leader);
-    turns_end(&t);
 }
 
 static void
@@ -280,7 +269,6 @@ hand_holds(const char *begin, void (*take)(turns *t, unsigned whose, call *c))
     /* One that finds its grant by looking has not been told. */
     assert_in_range(grants_of(t.clients[0]) + grants_of(t.clients[1]),
                     ROUNDS * 9 / 10, ROUNDS);
-    turns_end(&t);
 }
 
 static void hand_overs_are_no_concern_of_other_masters(void **state)
@@ -320,13 +308,11 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
 
     (void)state;
     for (unsigned i = 0; i < TOLD; i++) {
-        lk_lock *held = ringed_lock(holder, told_name(name, i));
-        lk_lock *wanted = ringed_lock(waiter, name);
+        lk_lock *held = made_lock(holder, told_name(name, i));
+        lk_lock *wanted = made_lock(waiter, name);
 
-        holds[i] = ringed_hold(held);
+        holds[i] = made_hold(held);
         ringed_take(&calls[i], wanted);
-        lk_lock_free(held);
-        lk_lock_free(wanted);
     }
     wait_ears(from, "latchkey::{told}*", TOLD);
     rechecks = rechecks_of(waiter);
@@ -340,8 +326,6 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
     }
     assert_true(rechecks_of(waiter) >= rechecks + TOLD);
     assert_in_range(grants_of(waiter), TOLD - 1, TOLD);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 /* The server ends the subscription, and has the slot all the same: nothing else says
@@ -350,11 +334,11 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
 static void a_subscription_that_ends_is_made_anew(void **state)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
-    lk_lock *held = ringed_lock(holder, "anew");
-    lk_lock *wanted = ringed_lock(waiter, "anew");
+    lk_lock *held = made_lock(holder, "anew");
+    lk_lock *wanted = made_lock(waiter, "anew");
     server *at = ringed_master("anew");
     unsigned slot = ringed_slot("anew");
-    lk_hold *hold = ringed_hold(held);
+    lk_hold *hold = made_hold(held);
     looks look = {.client = waiter};
     call c = {0};
 
@@ -374,20 +358,16 @@ static void a_subscription_that_ends_is_made_anew(void **state)
     assert_status(call_wait(&c, waiter), LK_OK);
     assert_int_equal(grants_of(waiter), 1);
     assert_status(lk_hold_release(c.hold), LK_OK);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 /* A wait looks about once a second by itself; that many looks do not count. */
 static void a_wait_looks_when_it_may_not_have_been_told(void **state)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
-    lk_lock *held = ringed_lock(holder, "deaf");
-    lk_lock *wanted = ringed_lock(waiter, "deaf");
+    lk_lock *held = made_lock(holder, "deaf");
+    lk_lock *wanted = made_lock(waiter, "deaf");
     server *at = ringed_master("deaf");
-    lk_hold *hold = ringed_hold(held);
+    lk_hold *hold = made_hold(held);
     call c = {0};
     uint64_t before, begin;
 
@@ -407,10 +387,6 @@ static void a_wait_looks_when_it_may_not_have_been_told(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(call_wait(&c, waiter), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 /* Waits in vain, for a moment. */
@@ -430,10 +406,10 @@ static void wait_briefly(lk_client *client, const char *name)
 static void the_end_of_one_wait_does_not_deafen_another(void **state)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
-    lk_lock *held = ringed_lock(holder, "{ear}both");
-    lk_lock *wanted = ringed_lock(waiter, "{ear}both");
-    lk_lock *aside = ringed_lock(holder, "{ear}aside");
-    lk_hold *hold = ringed_hold(held), *other = ringed_hold(aside);
+    lk_lock *held = made_lock(holder, "{ear}both");
+    lk_lock *wanted = made_lock(waiter, "{ear}both");
+    lk_lock *aside = made_lock(holder, "{ear}aside");
+    lk_hold *hold = made_hold(held), *other = made_hold(aside);
     server *at = ringed_master("{ear}");
     call c = {0};
 
@@ -450,11 +426,6 @@ static void the_end_of_one_wait_does_not_deafen_another(void **state)
     assert_int_equal(grants_of(waiter), 1);
     assert_status(lk_hold_release(c.hold), LK_OK);
     assert_status(lk_hold_release(other), LK_OK);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_lock_free(aside);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 static bool has_queued(void *data)
@@ -499,8 +470,6 @@ static void a_latch_with_a_tag_is_told_all_the_same(void **state)
     assert_status(call_wait(&c, b), LK_OK);
     lk_latch_free(here);
     lk_latch_free(there);
-    lk_client_free(a);
-    lk_client_free(b);
 }
 
 /* ---- rights ----------------------------------------------------------------------------- */
@@ -519,27 +488,25 @@ static void make_tenant(void)
 
 static lk_client *open_tenant(void)
 {
-    lk_client *client = NULL;
     char url[256];
 
     (void)snprintf(url, sizeof(url),
                    "redis+cluster://tenant:secret@127.0.0.1:%u",
                    server_port(ringed()->nodes[0]));
-    assert_status(lk_client_open(&client, url, NULL), LK_OK);
-    return client;
+    return made_client(url, NULL);
 }
 
 static void a_user_without_the_right_is_denied_to_wait(void **state)
 {
     lk_client *holder = ringed_open(NULL), *tenant;
-    lk_lock *held = ringed_lock(holder, "billing:1"), *wanted;
-    lk_hold *hold = ringed_hold(held);
+    lk_lock *held = made_lock(holder, "billing:1"), *wanted;
+    lk_hold *hold = made_hold(held);
     call c = {0};
 
     (void)state;
     make_tenant();
     tenant = open_tenant();
-    wanted = ringed_lock(tenant, "billing:1");
+    wanted = made_lock(tenant, "billing:1");
     ringed_take(&c, wanted);
     assert_status(call_wait(&c, tenant), LK_EDENIED);
     assert_non_null(strstr(c.words, "SSUBSCRIBE latchkey:{billing:1}:i:"));
@@ -549,25 +516,21 @@ static void a_user_without_the_right_is_denied_to_wait(void **state)
     assert_int_equal(server_integer(ringed_master("billing:1"),
                                     "ZCARD latchkey:{billing:1}:q"),
                      0);
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_client_free(holder);
-    lk_client_free(tenant);
 }
 
 /* Nor can such a user tell anybody of names that are not his. */
 static void a_user_is_told_of_his_own_names_alone(void **state)
 {
     lk_client *holder = ringed_open(NULL), *tenant;
-    lk_lock *held = ringed_lock(holder, "orders:1"), *wanted;
-    lk_hold *hold = ringed_hold(held);
+    lk_lock *held = made_lock(holder, "orders:1"), *wanted;
+    lk_hold *hold = made_hold(held);
     server *at = ringed_master("billing:1");
     call c = {0};
 
     (void)state;
     make_tenant();
     tenant = open_tenant();
-    wanted = ringed_lock(tenant, "orders:1");
+    wanted = made_lock(tenant, "orders:1");
     ringed_take(&c, wanted);
     ringed_wait_line(ringed_master("orders:1"), "orders:1", 1);
     locking_wait_calm(tenant);
@@ -584,23 +547,19 @@ static void a_user_is_told_of_his_own_names_alone(void **state)
                           "ACL DRYRUN tenant SSUBSCRIBE "
                           "latchkey:{billing:1}:i:x",
                           "no permissions"));
-    lk_lock_free(held);
-    lk_lock_free(wanted);
-    lk_client_free(holder);
-    lk_client_free(tenant);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_overs_are_no_concern_of_other_masters),
-        cmocka_unit_test(a_wait_is_told_where_its_slot_is_now),
-        cmocka_unit_test(a_subscription_that_ends_is_made_anew),
-        cmocka_unit_test(a_wait_looks_when_it_may_not_have_been_told),
-        cmocka_unit_test(the_end_of_one_wait_does_not_deafen_another),
-        cmocka_unit_test(a_latch_with_a_tag_is_told_all_the_same),
-        cmocka_unit_test(a_user_without_the_right_is_denied_to_wait),
-        cmocka_unit_test(a_user_is_told_of_his_own_names_alone),
+        MADE_TEST(hand_overs_are_no_concern_of_other_masters),
+        MADE_TEST(a_wait_is_told_where_its_slot_is_now),
+        MADE_TEST(a_subscription_that_ends_is_made_anew),
+        MADE_TEST(a_wait_looks_when_it_may_not_have_been_told),
+        MADE_TEST(the_end_of_one_wait_does_not_deafen_another),
+        MADE_TEST(a_latch_with_a_tag_is_told_all_the_same),
+        MADE_TEST(a_user_without_the_right_is_denied_to_wait),
+        MADE_TEST(a_user_is_told_of_his_own_names_alone),
     };
 
     if (ringed_start(NULL) != 0)

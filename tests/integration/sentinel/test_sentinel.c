@@ -14,6 +14,7 @@
 
 #include "support/call.h"
 #include "support/check.h"
+#include "support/made.h"
 #include "support/sentinels.h"
 #include "support/socket.h"
 #include "support/wait.h"
@@ -31,7 +32,7 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
+    (void)made_end(state);
     sentinels_stop(group);
     group = NULL;
     return 0;
@@ -42,20 +43,8 @@ static lk_client *open_url(const char *url, const lk_client_options *options)
 {
     static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
                                               .offline_ms = LONG_MS};
-    lk_client *client = NULL;
 
-    if (options == NULL)
-        options = &patient;
-    assert_status(lk_client_open(&client, url, options), LK_OK);
-    return client;
-}
-
-static lk_lock *new_lock(lk_client *client, const char *name)
-{
-    lk_lock *lock = NULL;
-
-    assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
-    return lock;
+    return made_client(url, options != NULL ? options : &patient);
 }
 
 /* ---- finding it ---------------------------------------------------------------- */
@@ -63,15 +52,13 @@ static lk_lock *new_lock(lk_client *client, const char *name)
 static void assert_taken(const char *url)
 {
     lk_client *client = open_url(url, NULL);
-    lk_lock *lock = new_lock(client, "n");
+    lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     assert_int_equal(server_integer(group->servers[0], "EXISTS n"), 1);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 /* Waits so long for a lock, in vain, and why. */
@@ -81,15 +68,13 @@ assert_not_taken(const char *url, lk_status status, const char *words)
     static const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                             .offline_ms = 1000};
     lk_client *client = open_url(url, &brief);
-    lk_lock *lock = new_lock(client, "n");
+    lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), status);
     if (strstr(lk_last_error(), words) == NULL)
         assert_string_equal(lk_last_error(), words);
     assert_null(hold);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 static const char *
@@ -175,20 +160,17 @@ static bool is_listened_to_by_nobody(void *sentinel)
 
 static void every_sentinel_is_listened_to(void **state)
 {
-    lk_client *client;
-
     (void)state;
     for (size_t i = 0; i < SENTINELS; i++)
         assert_true(
             wait_until(is_listened_to_by_nobody, group->sentinels[i], LONG_MS));
-    client = open_url(group->url, NULL);
+    (void)open_url(group->url, NULL);
     for (size_t i = 0; i < SENTINELS; i++)
         assert_true(wait_until(is_listened_to, group->sentinels[i], LONG_MS));
     assert_int_equal(server_integer(group->sentinels[0],
                                     "CLIENT KILL TYPE pubsub"),
                      1);
     assert_true(wait_until(is_listened_to, group->sentinels[0], LONG_MS));
-    lk_client_free(client);
 }
 
 /* A sentinel that has been told of a replica goes on to name it for a while. */
@@ -247,7 +229,6 @@ static void a_server_alone_is_no_master_of_sentinels(void **state)
 
     (void)state;
     assert_status(lk_master_get(client, &master), LK_ENOTSUP);
-    lk_client_free(client);
 }
 
 static void a_redlock_takes_no_group(void **state)
@@ -258,7 +239,6 @@ static void a_redlock_takes_no_group(void **state)
 
     (void)state;
     assert_status(lk_redlock_new(&redlock, clients, 1, "n", NULL), LK_ENOTSUP);
-    lk_client_free(client);
 }
 
 /* The replicas have it. */
@@ -302,13 +282,12 @@ static bool has_moved(void *data)
 static void wait_settled(lk_client *client, const server *next)
 {
     move m = {client, next};
-    lk_lock *lock = new_lock(client, "later");
+    lk_lock *lock = made_lock(client, "later");
     lk_hold *hold = NULL;
 
     assert_true(wait_until(has_moved, &m, LONG_MS));
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
 }
 
 static void assert_master(lk_client *client, const server *expected)
@@ -325,12 +304,11 @@ static void assert_master(lk_client *client, const server *expected)
 static void a_master_that_has_a_name_is_followed(void **state)
 {
     lk_client *client = open_url(group->url, NULL);
-    lk_lock *lock = new_lock(client, "n");
-    lk_hold *hold = NULL;
+    lk_lock *lock = made_lock(client, "n");
+    lk_hold *hold = made_hold(lock);
     server *next;
 
     (void)state;
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
     assert_master(client, group->servers[0]);
     wait_replicated("n");
     next = sentinels_failover(group);
@@ -340,8 +318,6 @@ static void a_master_that_has_a_name_is_followed(void **state)
     assert_status(lk_hold_extend(hold, LONG_MS), LK_OK);
     assert_int_equal(server_integer(next, "EXISTS n"), 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 /* ---- a sentinel that does not answer --------------------------------------------- */
@@ -362,8 +338,8 @@ static void one_that_is_silent_holds_up_no_renewal(void **state)
     (void)state;
     server_freeze(group->sentinels[0]);
     client = open_url(group->url, &brief);
-    lock = new_lock(client, "n");
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    lock = made_lock(client, "n");
+    hold = made_hold(lock);
     do {
         assert_status(lk_hold_check(hold), LK_OK);
         assert_status(lk_client_stats_get(client, &stats), LK_OK);
@@ -372,8 +348,6 @@ static void one_that_is_silent_holds_up_no_renewal(void **state)
     assert_int_equal(stats.losses, 0);
     server_thaw(group->sentinels[0]);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 /* ---- another master ------------------------------------------------------------- */
@@ -404,22 +378,23 @@ static void holds_and_waits_go_to_the_next_master(void **state)
 {
     lk_client *holder = open_url(group->url, NULL);
     lk_client *waiter = open_url(group->url, NULL);
-    lk_lock *kept = new_lock(holder, "kept"), *late = new_lock(holder, "late");
-    lk_lock *wants_kept = new_lock(waiter, "kept");
-    lk_lock *wants_late = new_lock(waiter, "late");
+    lk_lock *kept = made_lock(holder, "kept"),
+            *late = made_lock(holder, "late");
+    lk_lock *wants_kept = made_lock(waiter, "kept");
+    lk_lock *wants_late = made_lock(waiter, "late");
     lk_hold *kept_hold = NULL, *late_hold = NULL;
     call for_kept = {0}, for_late = {.act = look_before};
     before then = {0};
     server *next;
 
     (void)state;
-    assert_status(lk_lock_acquire(kept, LONG_MS, NULL, &kept_hold), LK_OK);
+    kept_hold = made_hold(kept);
     acquire_later(&for_kept, wants_kept);
     wait_replicated("kept");
 
     /* The old master goes on and gives what the next one never hears of. */
     next = sentinels_failover(group);
-    assert_status(lk_lock_acquire(late, LONG_MS, NULL, &late_hold), LK_OK);
+    late_hold = made_hold(late);
     assert_int_equal(server_integer(group->servers[0], "EXISTS late"), 1);
     assert_int_equal(server_integer(next, "EXISTS late"), 0);
     then.hold = late_hold;
@@ -440,12 +415,6 @@ static void holds_and_waits_go_to_the_next_master(void **state)
     assert_status(lk_hold_release(late_hold), LK_ELOST);
     assert_status(lk_hold_release(for_late.hold), LK_OK);
     assert_status(lk_hold_release(for_kept.hold), LK_OK);
-    lk_lock_free(kept);
-    lk_lock_free(late);
-    lk_lock_free(wants_kept);
-    lk_lock_free(wants_late);
-    lk_client_free(holder);
-    lk_client_free(waiter);
 }
 
 /* ---- the line ---------------------------------------------------------------------- */
@@ -513,11 +482,8 @@ static void those_who_wait_keep_their_order(void **state)
     }
     assert_status(lk_hold_release(hold), LK_OK);
     lk_fairlock_free(held);
-    for (size_t i = 0; i < LINE; i++) {
+    for (size_t i = 0; i < LINE; i++)
         lk_fairlock_free(wanted[i]);
-        lk_client_free(clients[i]);
-    }
-    lk_client_free(holder);
 }
 
 /* So often that its caller reads its own answers. */
@@ -526,7 +492,7 @@ static void take_often(lk_lock *lock)
     lk_hold *hold = NULL;
 
     for (int i = 0; i < 50; i++) {
-        assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+        hold = made_hold(lock);
         assert_status(lk_hold_release(hold), LK_OK);
     }
 }
@@ -539,24 +505,22 @@ a_lease_gets_no_longer_until_nobody_believes_the_old_master(void **state)
     static const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                             .watchdog_ms = BELIEF_MS - 200};
     lk_client *client = open_url(group->url, &brief);
-    lk_lock *lock = new_lock(client, "n");
+    lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = NULL;
     server *next;
 
     (void)state;
     take_often(lock);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     wait_replicated("n");
     next = sentinels_failover(group);
     sentinels_wait_other(group, group->servers[0]);
     assert_true(wait_until(hold_is_lost, hold, LONG_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     assert_int_equal(server_integer(next, "EXISTS n"), 1);
     assert_status(lk_hold_release(hold), LK_OK);
     take_often(lock);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 /* It has not seen the master before; the sentinels say how old this one is. */
@@ -571,40 +535,34 @@ static void a_client_that_comes_after_the_switch_waits_as_well(void **state)
     (void)state;
     sentinels_wait_other(group, group->servers[0]);
     client = open_url(group->url, NULL);
-    lock = new_lock(client, "n");
+    lock = made_lock(client, "n");
     assert_status(lk_client_wait_ready(client, LONG_MS), LK_OK);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     assert_true(wait_now_ms() - unnamed_at >= BELIEF_MS);
     assert_int_equal(server_integer(next, "EXISTS n"), 1);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 /* The sentinels name it all the time. What it has forgotten somebody may believe. */
 static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
 {
     lk_client *client = open_url(group->url, NULL);
-    lk_lock *lock = new_lock(client, "n");
+    lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = NULL, *next = NULL;
     lk_client *late;
     uint64_t began;
 
     (void)state;
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     began = wait_now_ms();
     assert_true(server_restart(group->servers[0]));
     assert_true(wait_until(hold_is_lost, hold, LONG_MS));
     late = open_url(group->url, NULL);
-    lk_lock_free(lock);
-    lock = new_lock(late, "n");
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &next), LK_OK);
+    lock = made_lock(late, "n");
+    next = made_hold(lock);
     assert_true(wait_now_ms() - began >= BELIEF_MS);
     assert_status(lk_hold_release(next), LK_OK);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    lk_lock_free(lock);
-    lk_client_free(late);
-    lk_client_free(client);
 }
 
 /* ---- without a majority ------------------------------------------------------------ */
@@ -613,13 +571,13 @@ static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
 static void without_a_majority_a_hold_is_lost_in_time(void **state)
 {
     lk_client *client = open_url(group->url, NULL);
-    lk_lock *lock = new_lock(client, "n");
+    lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = NULL, *other = NULL;
     uint64_t began;
     struct pollfd readable = {.events = POLLIN};
 
     (void)state;
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    hold = made_hold(lock);
     readable.fd = lk_hold_fd(hold);
     server_freeze(group->sentinels[1]);
     server_freeze(group->sentinels[2]);
@@ -631,10 +589,8 @@ static void without_a_majority_a_hold_is_lost_in_time(void **state)
     assert_status(lk_lock_acquire(lock, 0, NULL, &other), LK_EOFFLINE);
     server_thaw(group->sentinels[1]);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &other), LK_OK);
+    other = made_hold(lock);
     assert_status(lk_hold_release(other), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 #define GROUP_TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
@@ -642,17 +598,17 @@ static void without_a_majority_a_hold_is_lost_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_found),
-        cmocka_unit_test(it_is_found_though_the_first_sentinel_is_dead),
-        cmocka_unit_test(one_of_three_sentinels_is_not_enough),
-        cmocka_unit_test(where_speed_matters_more_one_is_enough),
-        cmocka_unit_test(an_unknown_master_is_told),
-        cmocka_unit_test(every_sentinel_is_listened_to),
-        cmocka_unit_test(a_replica_is_refused),
-        cmocka_unit_test(a_sentinel_may_want_a_password),
-        cmocka_unit_test(a_server_alone_is_no_master_of_sentinels),
-        cmocka_unit_test(a_redlock_takes_no_group),
-        cmocka_unit_test(one_that_is_silent_holds_up_no_renewal),
+        MADE_TEST(it_is_found),
+        MADE_TEST(it_is_found_though_the_first_sentinel_is_dead),
+        MADE_TEST(one_of_three_sentinels_is_not_enough),
+        MADE_TEST(where_speed_matters_more_one_is_enough),
+        MADE_TEST(an_unknown_master_is_told),
+        MADE_TEST(every_sentinel_is_listened_to),
+        MADE_TEST(a_replica_is_refused),
+        MADE_TEST(a_sentinel_may_want_a_password),
+        MADE_TEST(a_server_alone_is_no_master_of_sentinels),
+        MADE_TEST(a_redlock_takes_no_group),
+        MADE_TEST(one_that_is_silent_holds_up_no_renewal),
     };
     const struct CMUnitTest failovers[] = {
         GROUP_TEST(without_a_majority_a_hold_is_lost_in_time),

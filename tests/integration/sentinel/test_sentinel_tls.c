@@ -10,6 +10,7 @@
 
 #include "support/certificates.h"
 #include "support/check.h"
+#include "support/made.h"
 #include "support/sentinels.h"
 #include "support/wait.h"
 
@@ -58,18 +59,10 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
+    (void)made_end(state);
     sentinels_stop(group);
     group = NULL;
     return 0;
-}
-
-static lk_client *open_client(const char *text)
-{
-    lk_client *client = NULL;
-
-    assert_status(lk_client_open(&client, text, NULL), LK_OK);
-    return client;
 }
 
 /* Whether somebody is connected to it as this user. */
@@ -87,13 +80,11 @@ static bool has_user(server *s, const char *user)
 
 static void all_of_it_is_encrypted_and_each_has_its_user(void **state)
 {
-    lk_client *client = open_client(whole_url());
-    lk_lock *lock = NULL;
-    lk_hold *hold = NULL;
+    lk_client *client = made_client(whole_url(), NULL);
+    lk_lock *lock = made_lock(client, "n");
+    lk_hold *hold = made_hold(lock);
 
     (void)state;
-    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
     assert_true(has_user(group->servers[0], "app"));
     assert_false(has_user(group->servers[0], "watch"));
     for (size_t i = 0; i < SENTINELS; i++) {
@@ -101,23 +92,19 @@ static void all_of_it_is_encrypted_and_each_has_its_user(void **state)
         assert_false(has_user(group->sentinels[i], "app"));
     }
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 static void
 assert_refused(const char *text, lk_status status, const char *words)
 {
-    lk_client *client = open_client(text);
+    lk_client *client = made_client(text, NULL);
     lk_lock *lock = NULL;
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
+    lock = made_lock(client, "n");
     assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), status);
     if (strstr(lk_last_error(), words) == NULL)
         assert_string_equal(lk_last_error(), words);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 static void a_certificate_that_is_not_trusted_ends_a_wait(void **state)
@@ -162,27 +149,24 @@ static bool has_app(void *data)
 
 static void a_hold_goes_on_at_the_next_master(void **state)
 {
-    lk_client *client = open_client(whole_url());
+    lk_client *client = made_client(whole_url(), NULL);
     lk_lock *lock = NULL, *later = NULL;
     lk_hold *hold = NULL, *first = NULL;
     server *next;
 
     (void)state;
-    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(lk_lock_new(&later, client, "later", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    lock = made_lock(client, "n");
+    later = made_lock(client, "later");
+    hold = made_hold(lock);
     server_wait_copied(group->servers[0], "n", 2);
     next = sentinels_failover(group);
     assert_ptr_equal(sentinels_wait_other(group, group->servers[0]), next);
     assert_true(wait_until(has_app, next, LONG_MS));
-    assert_status(lk_lock_acquire(later, LONG_MS, NULL, &first), LK_OK);
+    first = made_hold(later);
     assert_int_equal(server_integer(next, "EXISTS later"), 1);
     assert_status(lk_hold_extend(hold, LONG_MS), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_hold_release(first), LK_OK);
-    lk_lock_free(lock);
-    lk_lock_free(later);
-    lk_client_free(client);
 }
 
 /* Servers whose certificates are for localhost alone, which the sentinels name. */
@@ -211,7 +195,7 @@ static int start_named(void **state)
 
 static void a_name_is_what_the_certificate_has_to_be_for(void **state)
 {
-    lk_client *client = open_client(whole_url());
+    lk_client *client = made_client(whole_url(), NULL);
     lk_master master = {.size = sizeof(master)};
     lk_lock *lock = NULL;
     lk_hold *hold = NULL;
@@ -220,26 +204,24 @@ static void a_name_is_what_the_certificate_has_to_be_for(void **state)
     (void)state;
     (void)snprintf(expected, sizeof(expected), "localhost:%u",
                    server_tls_port(group->servers[0]));
-    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    lock = made_lock(client, "n");
+    hold = made_hold(lock);
     assert_status(lk_master_get(client, &master), LK_OK);
     assert_string_equal(master.address, expected);
     assert_status(lk_hold_release(hold), LK_OK);
-    lk_lock_free(lock);
-    lk_client_free(client);
 }
 
 int main(void)
 {
     const struct CMUnitTest named[] = {
-        cmocka_unit_test(a_name_is_what_the_certificate_has_to_be_for),
+        MADE_TEST(a_name_is_what_the_certificate_has_to_be_for),
     };
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_it_is_encrypted_and_each_has_its_user),
-        cmocka_unit_test(a_certificate_that_is_not_trusted_ends_a_wait),
-        cmocka_unit_test(without_tls_nothing_is_had),
-        cmocka_unit_test(the_sentinels_password_is_their_own),
-        cmocka_unit_test(a_hold_goes_on_at_the_next_master),
+        MADE_TEST(all_of_it_is_encrypted_and_each_has_its_user),
+        MADE_TEST(a_certificate_that_is_not_trusted_ends_a_wait),
+        MADE_TEST(without_tls_nothing_is_had),
+        MADE_TEST(the_sentinels_password_is_their_own),
+        MADE_TEST(a_hold_goes_on_at_the_next_master),
     };
 
     if (getenv("LK_TEST_TLS") != NULL || server_lacks_tls())

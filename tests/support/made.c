@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/made.h"
+
+#include "support/check.h"
+
+enum { CLIENTS = 64, LOCKS = 512, LONG_MS = 60000 };
+
+static lk_client *clients[CLIENTS];
+static size_t client_count;
+static lk_lock *locks[LOCKS];
+static size_t lock_count;
+
+int made_end(void **state)
+{
+    (void)state;
+    while (lock_count > 0)
+        lk_lock_free(locks[--lock_count]);
+    while (client_count > 0)
+        lk_client_free(clients[--client_count]);
+    return 0;
+}
+
+lk_client *made_client(const char *url, const lk_client_options *options)
+{
+    lk_client *client = NULL;
+
+    assert_true(client_count < CLIENTS);
+    assert_status(lk_client_open(&client, url, options), LK_OK);
+    clients[client_count++] = client;
+    return client;
+}
+
+void made_free_client(lk_client *client)
+{
+    for (size_t i = 0; i < client_count; i++) {
+        if (clients[i] == client)
+            clients[i] = NULL;
+    }
+    lk_client_free(client);
+}
+
+lk_lock *made_lock(lk_client *client, const char *name)
+{
+    lk_lock *lock = NULL;
+
+    assert_true(lock_count < LOCKS);
+    assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
+    locks[lock_count++] = lock;
+    return lock;
+}
+
+lk_hold *made_hold(lk_lock *lock)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    return hold;
+}
