@@ -37,6 +37,9 @@ int locking_stop_server(void **state);
 int locking_setup(void **state);
 int locking_teardown(void **state);
 
+#define LOCKING_TEST(f)                                                        \
+    cmocka_unit_test_setup_teardown(f, locking_setup, locking_teardown)
+
 /*
  * The same for a fixture that stands on this one: a struct of so many bytes, zeroed,
  * whose first member is a `locking *`. Its teardown calls locking_end_waits(), frees

@@ -33,6 +33,9 @@ int redlocking_stop_servers(void **state);
 int redlocking_setup(void **state);
 int redlocking_teardown(void **state);
 
+#define REDLOCKING_TEST(f)                                                     \
+    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
+
 /* A client of one server, or of a URL; it is ready. options may be NULL. */
 lk_client *
 redlocking_open(redlocking *f, size_t node, const lk_client_options *options);

@@ -508,7 +508,6 @@ int main(void)
         TEST(a_server_that_is_paused),
         TEST(a_server_that_pauses_what_writes),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, start, end);
 }

@@ -344,7 +344,6 @@ int main(void)
         TEST(no_command_tells_it),
         TEST(config_tells_whose_it_is),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, start, stop);
 }

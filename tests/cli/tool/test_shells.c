@@ -419,7 +419,6 @@ int main(void)
         TEST(zsh_completes_commands_options_and_names),
         TEST(fish_offers_commands_options_and_names),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, commands_read, locking_stop_server);
 }

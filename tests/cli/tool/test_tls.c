@@ -201,7 +201,6 @@ int main(void)
         TEST(what_is_not_believed_is_told_with_what_to_do),
         TEST(a_plain_port_is_told_from_a_server_that_is_away),
     };
-#undef TEST
 
     if (server_lacks_tls())
         return SERVER_LACKS;

@@ -475,16 +475,14 @@ static void a_grant_to_a_waiter_of_a_counter_is_believed_by_nobody(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_latch_of_another_database_opens_nothing),
-        TEST(a_latch_whose_name_has_braces_opens_no_other),
-        TEST(a_lock_whose_name_has_braces_is_handed_to_its_own),
-        TEST(forged_messages_are_believed_by_nobody),
-        TEST(a_ticket_alone_is_believed_by_nobody),
-        TEST(a_grant_of_another_database_or_wait_is_believed_by_nobody),
-        TEST(a_grant_to_a_waiter_of_a_counter_is_believed_by_nobody),
+        LOCKING_TEST(a_latch_of_another_database_opens_nothing),
+        LOCKING_TEST(a_latch_whose_name_has_braces_opens_no_other),
+        LOCKING_TEST(a_lock_whose_name_has_braces_is_handed_to_its_own),
+        LOCKING_TEST(forged_messages_are_believed_by_nobody),
+        LOCKING_TEST(a_ticket_alone_is_believed_by_nobody),
+        LOCKING_TEST(a_grant_of_another_database_or_wait_is_believed_by_nobody),
+        LOCKING_TEST(a_grant_to_a_waiter_of_a_counter_is_believed_by_nobody),
     };
 
     return cmocka_run_group_tests_name("believed", tests, locking_start_server,

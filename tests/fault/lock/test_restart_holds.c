@@ -196,7 +196,6 @@ int main(void)
         TEST(a_hold_that_is_still_there_is_kept),
         TEST(a_hold_that_a_replication_has_removed),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("restart_holds", tests, NULL, NULL);
 }

@@ -203,15 +203,12 @@ static void an_upgrade_whose_base_is_revoked_is_told(void **state)
 
 int main(void)
 {
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_reader_is_revoked_before_it_knows),
-        TEST(a_writer_is_revoked_before_it_knows),
-        TEST(permits_are_revoked_before_that_is_known),
-        TEST(an_upgrade_whose_base_is_revoked_is_told),
+        LOCKING_TEST(a_reader_is_revoked_before_it_knows),
+        LOCKING_TEST(a_writer_is_revoked_before_it_knows),
+        LOCKING_TEST(permits_are_revoked_before_that_is_known),
+        LOCKING_TEST(an_upgrade_whose_base_is_revoked_is_told),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("revoked_unanswered", tests,
                                        locking_start_server,

@@ -146,16 +146,13 @@ static void a_hold_without_most_of_its_servers_is_lost_in_time(void **state)
     redlocking_wait_planted(f, 3, 0);
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_killed_holders_lock_comes_free_with_its_lease),
-        TEST(a_stopped_holder_finds_out_with_its_first_look),
-        TEST(a_hold_outlives_a_minority_of_its_servers),
-        TEST(a_hold_without_most_of_its_servers_is_lost_in_time),
+        REDLOCKING_TEST(a_killed_holders_lock_comes_free_with_its_lease),
+        REDLOCKING_TEST(a_stopped_holder_finds_out_with_its_first_look),
+        REDLOCKING_TEST(a_hold_outlives_a_minority_of_its_servers),
+        REDLOCKING_TEST(a_hold_without_most_of_its_servers_is_lost_in_time),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

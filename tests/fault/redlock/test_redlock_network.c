@@ -247,20 +247,17 @@ static void a_cut_connection_does_not_end_a_hold(void **state)
     cable_free(&c);
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_lost_answer_leaves_nothing_behind),
-        TEST(an_acquire_is_not_said_again_behind_its_delete),
-        TEST(a_cut_after_the_acquire_leaves_nothing_behind),
-        TEST(an_acquire_that_arrives_late_leaves_nothing_behind),
-        TEST(a_release_in_doubt_goes_on_in_the_background),
-        TEST(a_release_whose_answers_are_lost_finds_no_loss),
-        TEST(a_grant_that_is_not_useful_any_more_is_given_back),
-        TEST(a_cut_connection_does_not_end_a_hold),
+        REDLOCKING_TEST(a_lost_answer_leaves_nothing_behind),
+        REDLOCKING_TEST(an_acquire_is_not_said_again_behind_its_delete),
+        REDLOCKING_TEST(a_cut_after_the_acquire_leaves_nothing_behind),
+        REDLOCKING_TEST(an_acquire_that_arrives_late_leaves_nothing_behind),
+        REDLOCKING_TEST(a_release_in_doubt_goes_on_in_the_background),
+        REDLOCKING_TEST(a_release_whose_answers_are_lost_finds_no_loss),
+        REDLOCKING_TEST(a_grant_that_is_not_useful_any_more_is_given_back),
+        REDLOCKING_TEST(a_cut_connection_does_not_end_a_hold),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

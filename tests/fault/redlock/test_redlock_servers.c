@@ -424,26 +424,23 @@ static void what_most_servers_refuse_it_with_is_told(void **state)
     assert_int_equal(redlocking_answer(lock, 0), LK_REDLOCK_ERROR);
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_dead_servers_of_five_are_not_waited_for),
-        TEST(two_stopped_servers_of_five_are_not_waited_for),
-        TEST(stopped_servers_do_not_put_off_a_refusal),
-        TEST(with_three_dead_servers_it_fails_and_leaves_nothing),
-        TEST(a_stopped_server_that_wakes_keeps_nothing),
-        TEST(a_delete_that_found_no_room_is_sent_later),
-        TEST(a_server_stopped_for_longer_keeps_nothing_either),
-        TEST(a_wait_goes_on_until_enough_servers_are_back),
-        TEST(a_wait_for_servers_that_are_away_for_good_ends),
-        TEST(a_server_started_lately_has_no_vote),
-        TEST(a_restart_does_not_give_the_lock_to_a_second_holder),
-        TEST(two_addresses_of_one_server_are_one_vote),
-        TEST(three_addresses_of_one_server_are_refused_at_once),
-        TEST(what_most_servers_refuse_it_with_is_told),
+        REDLOCKING_TEST(two_dead_servers_of_five_are_not_waited_for),
+        REDLOCKING_TEST(two_stopped_servers_of_five_are_not_waited_for),
+        REDLOCKING_TEST(stopped_servers_do_not_put_off_a_refusal),
+        REDLOCKING_TEST(with_three_dead_servers_it_fails_and_leaves_nothing),
+        REDLOCKING_TEST(a_stopped_server_that_wakes_keeps_nothing),
+        REDLOCKING_TEST(a_delete_that_found_no_room_is_sent_later),
+        REDLOCKING_TEST(a_server_stopped_for_longer_keeps_nothing_either),
+        REDLOCKING_TEST(a_wait_goes_on_until_enough_servers_are_back),
+        REDLOCKING_TEST(a_wait_for_servers_that_are_away_for_good_ends),
+        REDLOCKING_TEST(a_server_started_lately_has_no_vote),
+        REDLOCKING_TEST(a_restart_does_not_give_the_lock_to_a_second_holder),
+        REDLOCKING_TEST(two_addresses_of_one_server_are_one_vote),
+        REDLOCKING_TEST(three_addresses_of_one_server_are_refused_at_once),
+        REDLOCKING_TEST(what_most_servers_refuse_it_with_is_told),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

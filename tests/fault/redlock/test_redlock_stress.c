@@ -203,13 +203,10 @@ static void nobody_is_inside_with_another(void **state)
     workers_free(w);
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nobody_is_inside_with_another),
+        REDLOCKING_TEST(nobody_is_inside_with_another),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

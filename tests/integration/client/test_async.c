@@ -364,22 +364,19 @@ static void a_lock_may_be_freed_while_calls_on_it_are_under_way(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(each_call_ends_once_and_on_the_right_thread),
-        TEST(each_call_made_at_once_ends_once),
-        TEST(a_call_without_a_callback_is_refused),
-        TEST(a_call_that_is_refused_never_calls_back),
-        TEST(with_dispatch_nothing_ends_before_the_caller_lets_it),
-        TEST(a_call_from_a_callback_ends_after_it_has_returned),
-        TEST(a_lost_hold_is_released_with_the_reason),
-        TEST(a_client_that_is_freed_ends_what_is_under_way_once),
-        TEST(nobody_need_know_of_a_release),
-        TEST(a_hold_may_be_released_while_it_is_extended),
-        TEST(a_lock_may_be_freed_while_calls_on_it_are_under_way),
+        LOCKING_TEST(each_call_ends_once_and_on_the_right_thread),
+        LOCKING_TEST(each_call_made_at_once_ends_once),
+        LOCKING_TEST(a_call_without_a_callback_is_refused),
+        LOCKING_TEST(a_call_that_is_refused_never_calls_back),
+        LOCKING_TEST(with_dispatch_nothing_ends_before_the_caller_lets_it),
+        LOCKING_TEST(a_call_from_a_callback_ends_after_it_has_returned),
+        LOCKING_TEST(a_lost_hold_is_released_with_the_reason),
+        LOCKING_TEST(a_client_that_is_freed_ends_what_is_under_way_once),
+        LOCKING_TEST(nobody_need_know_of_a_release),
+        LOCKING_TEST(a_hold_may_be_released_while_it_is_extended),
+        LOCKING_TEST(a_lock_may_be_freed_while_calls_on_it_are_under_way),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("async", tests, locking_start_server,
                                        locking_stop_server);

@@ -387,21 +387,18 @@ static void a_life_may_pass_in_callbacks_alone(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(it_may_acquire_again_and_release),
-        TEST(it_may_ask),
-        TEST(it_may_not_block),
-        TEST(a_plain_release_there_does_not_wait),
-        TEST(it_may_cancel),
-        TEST(it_may_free_the_lock),
-        TEST(it_may_shut_the_client_down),
-        TEST(it_may_free_the_client),
-        TEST(it_may_acquire_release_shut_down_and_free_in_one_go),
-        TEST(a_life_may_pass_in_callbacks_alone),
+        LOCKING_TEST(it_may_acquire_again_and_release),
+        LOCKING_TEST(it_may_ask),
+        LOCKING_TEST(it_may_not_block),
+        LOCKING_TEST(a_plain_release_there_does_not_wait),
+        LOCKING_TEST(it_may_cancel),
+        LOCKING_TEST(it_may_free_the_lock),
+        LOCKING_TEST(it_may_shut_the_client_down),
+        LOCKING_TEST(it_may_free_the_client),
+        LOCKING_TEST(it_may_acquire_release_shut_down_and_free_in_one_go),
+        LOCKING_TEST(a_life_may_pass_in_callbacks_alone),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("async_callback", tests,
                                        locking_start_server,

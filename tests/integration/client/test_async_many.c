@@ -301,14 +301,11 @@ static void a_shutdown_ends_ten_thousand_waits_once(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(ten_thousand_names_are_waited_for_without_threads),
-        TEST(ten_thousand_waits_for_one_name_end_in_order),
-        TEST(a_shutdown_ends_ten_thousand_waits_once),
+        LOCKING_TEST(ten_thousand_names_are_waited_for_without_threads),
+        LOCKING_TEST(ten_thousand_waits_for_one_name_end_in_order),
+        LOCKING_TEST(a_shutdown_ends_ten_thousand_waits_once),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("async_many", tests,
                                        locking_start_server,

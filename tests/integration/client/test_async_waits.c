@@ -213,18 +213,15 @@ static void with_an_owner_it_re_enters(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_wait_ends_by_its_time),
-        TEST(a_server_that_is_not_there_ends_a_wait_for_it),
-        TEST(the_callback_finds_the_words_of_the_server),
-        TEST(a_token_ends_a_wait_once),
-        TEST(a_shutdown_ends_every_wait_before_itself),
-        TEST(without_an_owner_it_never_re_enters),
-        TEST(with_an_owner_it_re_enters),
+        LOCKING_TEST(a_wait_ends_by_its_time),
+        LOCKING_TEST(a_server_that_is_not_there_ends_a_wait_for_it),
+        LOCKING_TEST(the_callback_finds_the_words_of_the_server),
+        LOCKING_TEST(a_token_ends_a_wait_once),
+        LOCKING_TEST(a_shutdown_ends_every_wait_before_itself),
+        LOCKING_TEST(without_an_owner_it_never_re_enters),
+        LOCKING_TEST(with_an_owner_it_re_enters),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("async_waits", tests,
                                        locking_start_server,

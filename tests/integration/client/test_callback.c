@@ -455,31 +455,28 @@ static void a_release_takes_back_what_was_not_dispatched(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_callback_comes_with_notice_and_again_when_it_is_lost),
-        TEST(without_notice_the_callback_comes_once),
-        TEST(a_notice_longer_than_the_lease_comes_at_once),
-        TEST(a_renewal_arms_the_notice_again),
-        TEST(who_asks_after_the_loss_is_called_too),
-        TEST(every_handle_of_a_hold_has_its_own_callback),
-        TEST(a_callback_can_be_replaced_and_taken_away),
-        TEST(a_released_hold_calls_nobody),
-        TEST(a_shutdown_calls_the_holder),
-        TEST(a_lost_hold_under_watch_calls_its_holder),
-        TEST(a_call_that_blocks_is_refused_in_a_callback),
-        TEST(a_lost_hold_may_be_released_in_its_callback),
-        TEST(a_hold_may_be_released_at_its_notice),
-        TEST(all_may_be_freed_in_a_callback),
-        TEST(callbacks_come_on_the_clients_thread),
-        TEST(with_dispatch_callbacks_come_when_the_caller_lets_them),
-        TEST(in_dispatch_a_call_that_blocks_is_refused_too),
-        TEST(all_may_be_freed_in_a_dispatched_callback),
-        TEST(after_a_shutdown_the_loss_can_still_be_dispatched),
-        TEST(a_release_takes_back_what_was_not_dispatched),
+        LOCKING_TEST(a_callback_comes_with_notice_and_again_when_it_is_lost),
+        LOCKING_TEST(without_notice_the_callback_comes_once),
+        LOCKING_TEST(a_notice_longer_than_the_lease_comes_at_once),
+        LOCKING_TEST(a_renewal_arms_the_notice_again),
+        LOCKING_TEST(who_asks_after_the_loss_is_called_too),
+        LOCKING_TEST(every_handle_of_a_hold_has_its_own_callback),
+        LOCKING_TEST(a_callback_can_be_replaced_and_taken_away),
+        LOCKING_TEST(a_released_hold_calls_nobody),
+        LOCKING_TEST(a_shutdown_calls_the_holder),
+        LOCKING_TEST(a_lost_hold_under_watch_calls_its_holder),
+        LOCKING_TEST(a_call_that_blocks_is_refused_in_a_callback),
+        LOCKING_TEST(a_lost_hold_may_be_released_in_its_callback),
+        LOCKING_TEST(a_hold_may_be_released_at_its_notice),
+        LOCKING_TEST(all_may_be_freed_in_a_callback),
+        LOCKING_TEST(callbacks_come_on_the_clients_thread),
+        LOCKING_TEST(with_dispatch_callbacks_come_when_the_caller_lets_them),
+        LOCKING_TEST(in_dispatch_a_call_that_blocks_is_refused_too),
+        LOCKING_TEST(all_may_be_freed_in_a_dispatched_callback),
+        LOCKING_TEST(after_a_shutdown_the_loss_can_still_be_dispatched),
+        LOCKING_TEST(a_release_takes_back_what_was_not_dispatched),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

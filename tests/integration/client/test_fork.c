@@ -465,21 +465,18 @@ static void a_child_of_clone_is_told(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(every_call_is_refused_in_a_child),
-        TEST(the_same_goes_for_a_client_with_dispatch),
-        TEST(a_child_leaves_its_parents_connections_alone),
-        TEST(a_hold_stays_alive_beside_a_child),
-        TEST(the_server_sees_the_parents_end_while_a_child_lives),
-        TEST(the_server_sees_a_killed_parents_end_while_a_child_lives),
-        TEST(forks_amid_work_disturb_nobody),
-        TEST(a_child_may_open_a_client_of_its_own),
-        TEST(a_child_of_underscore_fork_is_told),
-        TEST(a_child_of_clone_is_told),
+        LOCKING_TEST(every_call_is_refused_in_a_child),
+        LOCKING_TEST(the_same_goes_for_a_client_with_dispatch),
+        LOCKING_TEST(a_child_leaves_its_parents_connections_alone),
+        LOCKING_TEST(a_hold_stays_alive_beside_a_child),
+        LOCKING_TEST(the_server_sees_the_parents_end_while_a_child_lives),
+        LOCKING_TEST(the_server_sees_a_killed_parents_end_while_a_child_lives),
+        LOCKING_TEST(forks_amid_work_disturb_nobody),
+        LOCKING_TEST(a_child_may_open_a_client_of_its_own),
+        LOCKING_TEST(a_child_of_underscore_fork_is_told),
+        LOCKING_TEST(a_child_of_clone_is_told),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

@@ -61,13 +61,10 @@ static void a_right_that_is_missing_is_found(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_check_of_the_server_tells_what_is_so),
-        TEST(a_right_that_is_missing_is_found),
+        LOCKING_TEST(a_check_of_the_server_tells_what_is_so),
+        LOCKING_TEST(a_right_that_is_missing_is_found),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

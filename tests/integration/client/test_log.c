@@ -247,7 +247,6 @@ int main(void)
         TEST(a_server_without_the_command_is_not_quoted),
         TEST(a_password_that_is_right_is_told_neither),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

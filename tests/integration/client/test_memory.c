@@ -246,7 +246,6 @@ int main(void)
         TEST(an_answer_is_told_whole_or_not_at_all),
         TEST(a_hold_outlives_a_shortage),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

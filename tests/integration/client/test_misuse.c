@@ -294,24 +294,21 @@ static void a_refused_call_sends_nothing(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_client_that_is_null_is_refused),
-        TEST(a_lock_that_is_null_is_refused),
-        TEST(a_hold_that_is_null_is_refused),
-        TEST(a_result_needs_a_place),
-        TEST(nothing_may_be_freed),
-        TEST(a_negative_wait_is_refused),
-        TEST(a_time_out_of_all_bounds_is_refused),
-        TEST(a_bad_name_is_refused),
-        TEST(no_primitive_takes_the_name_of_a_key_of_ours),
-        TEST(options_of_a_bad_size_are_refused),
-        TEST(a_field_of_a_later_release_is_refused_unless_zero),
-        TEST(what_another_client_made_is_refused),
-        TEST(a_refused_call_sends_nothing),
+        LOCKING_TEST(a_client_that_is_null_is_refused),
+        LOCKING_TEST(a_lock_that_is_null_is_refused),
+        LOCKING_TEST(a_hold_that_is_null_is_refused),
+        LOCKING_TEST(a_result_needs_a_place),
+        LOCKING_TEST(nothing_may_be_freed),
+        LOCKING_TEST(a_negative_wait_is_refused),
+        LOCKING_TEST(a_time_out_of_all_bounds_is_refused),
+        LOCKING_TEST(a_bad_name_is_refused),
+        LOCKING_TEST(no_primitive_takes_the_name_of_a_key_of_ours),
+        LOCKING_TEST(options_of_a_bad_size_are_refused),
+        LOCKING_TEST(a_field_of_a_later_release_is_refused_unless_zero),
+        LOCKING_TEST(what_another_client_made_is_refused),
+        LOCKING_TEST(a_refused_call_sends_nothing),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

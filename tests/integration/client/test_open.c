@@ -456,32 +456,29 @@ static void the_words_on_a_url_keep_the_password(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_client_gets_ready_over_a_unix_socket),
-        TEST(a_client_gets_ready_over_tcp),
-        TEST(the_name_is_shown_to_operators),
-        TEST(without_a_name_the_program_is_shown),
-        TEST(the_database_of_the_url_is_used),
-        TEST(an_option_beats_the_url),
-        TEST(a_time_of_the_url_is_obeyed),
-        TEST(a_user_logs_in_with_a_password),
-        TEST(a_user_in_the_url_logs_in),
-        TEST(a_wrong_password_is_eauth_at_once),
-        TEST(an_acquire_with_a_wrong_password_is_eauth),
-        TEST(to_wait_for_a_server_that_is_not_there_times_out),
-        TEST(to_try_without_a_server_is_offline_within_its_time),
-        TEST(a_wait_shorter_than_the_outage_times_out),
-        TEST(a_wait_ends_offline_when_the_outage_lasts),
-        TEST(who_does_not_reach_the_server_is_told_which_and_why),
-        TEST(a_server_that_ends_is_not_taken_for_one_with_tls),
-        TEST(a_client_gets_ready_when_the_server_comes),
-        TEST(a_short_outage_is_ridden_out_after_a_long_one),
-        TEST(a_malformed_url_is_refused_with_words),
-        TEST(the_words_on_a_url_keep_the_password),
+        LOCKING_TEST(a_client_gets_ready_over_a_unix_socket),
+        LOCKING_TEST(a_client_gets_ready_over_tcp),
+        LOCKING_TEST(the_name_is_shown_to_operators),
+        LOCKING_TEST(without_a_name_the_program_is_shown),
+        LOCKING_TEST(the_database_of_the_url_is_used),
+        LOCKING_TEST(an_option_beats_the_url),
+        LOCKING_TEST(a_time_of_the_url_is_obeyed),
+        LOCKING_TEST(a_user_logs_in_with_a_password),
+        LOCKING_TEST(a_user_in_the_url_logs_in),
+        LOCKING_TEST(a_wrong_password_is_eauth_at_once),
+        LOCKING_TEST(an_acquire_with_a_wrong_password_is_eauth),
+        LOCKING_TEST(to_wait_for_a_server_that_is_not_there_times_out),
+        LOCKING_TEST(to_try_without_a_server_is_offline_within_its_time),
+        LOCKING_TEST(a_wait_shorter_than_the_outage_times_out),
+        LOCKING_TEST(a_wait_ends_offline_when_the_outage_lasts),
+        LOCKING_TEST(who_does_not_reach_the_server_is_told_which_and_why),
+        LOCKING_TEST(a_server_that_ends_is_not_taken_for_one_with_tls),
+        LOCKING_TEST(a_client_gets_ready_when_the_server_comes),
+        LOCKING_TEST(a_short_outage_is_ridden_out_after_a_long_one),
+        LOCKING_TEST(a_malformed_url_is_refused_with_words),
+        LOCKING_TEST(the_words_on_a_url_keep_the_password),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

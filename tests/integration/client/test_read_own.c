@@ -417,20 +417,18 @@ static void a_lone_caller_and_async_work_take_turns(void **state)
 
 int main(void)
 {
-#define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_loop_sleeps_while_one_caller_works),
-        TEST(its_time_ends_it),
-        TEST(a_cancel_ends_it),
-        TEST(the_shutdown_ends_it),
-        TEST(a_break_has_it_asked_again),
-        TEST(another_caller_is_answered_too),
-        TEST(what_it_leaves_is_read_by_the_loop),
-        TEST(one_that_is_stopped_keeps_nothing_from_others),
-        TEST(nor_does_one_whose_stream_has_ended),
-        TEST(every_call_of_many_threads_ends_beside_async_work),
-        TEST(a_lone_caller_and_async_work_take_turns),
+        LOCKING_TEST(the_loop_sleeps_while_one_caller_works),
+        LOCKING_TEST(its_time_ends_it),
+        LOCKING_TEST(a_cancel_ends_it),
+        LOCKING_TEST(the_shutdown_ends_it),
+        LOCKING_TEST(a_break_has_it_asked_again),
+        LOCKING_TEST(another_caller_is_answered_too),
+        LOCKING_TEST(what_it_leaves_is_read_by_the_loop),
+        LOCKING_TEST(one_that_is_stopped_keeps_nothing_from_others),
+        LOCKING_TEST(nor_does_one_whose_stream_has_ended),
+        LOCKING_TEST(every_call_of_many_threads_ends_beside_async_work),
+        LOCKING_TEST(a_lone_caller_and_async_work_take_turns),
     };
 
     return cmocka_run_group_tests_name("read_own", tests, locking_start_server,

@@ -94,13 +94,10 @@ static void scripts_are_crowded_out_at_any_moment(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(scripts_are_flushed_at_any_moment),
-        TEST(scripts_are_crowded_out_at_any_moment),
+        LOCKING_TEST(scripts_are_flushed_at_any_moment),
+        LOCKING_TEST(scripts_are_crowded_out_at_any_moment),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

@@ -429,30 +429,27 @@ static void to_free_a_client_shuts_it_down(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_idle_client_is_shut_down),
-        TEST(a_client_that_was_just_opened_is_shut_down),
-        TEST(a_client_that_finds_no_server_is_shut_down),
-        TEST(a_client_that_resolves_a_name_is_shut_down),
-        TEST(to_shut_down_again_is_harmless),
-        TEST(holds_are_released_at_the_server),
-        TEST(a_shutdown_without_a_wait_leaves_nothing_beyond_its_lease),
-        TEST(a_release_at_shutdown_hands_over),
-        TEST(a_queued_wait_ends_and_leaves_the_queue),
-        TEST(a_line_of_waits_ends),
-        TEST(a_wait_without_a_server_ends),
-        TEST(who_waits_for_the_server_is_told),
-        TEST(who_waits_for_an_answer_is_in_doubt),
-        TEST(a_shutdown_that_gets_no_answer_ends_in_time),
-        TEST(every_call_says_that_it_is_closed),
-        TEST(what_was_lost_before_can_still_be_let_go_of),
-        TEST(pointers_stay_valid),
-        TEST(all_may_be_freed_in_any_order),
-        TEST(to_free_a_client_shuts_it_down),
+        LOCKING_TEST(an_idle_client_is_shut_down),
+        LOCKING_TEST(a_client_that_was_just_opened_is_shut_down),
+        LOCKING_TEST(a_client_that_finds_no_server_is_shut_down),
+        LOCKING_TEST(a_client_that_resolves_a_name_is_shut_down),
+        LOCKING_TEST(to_shut_down_again_is_harmless),
+        LOCKING_TEST(holds_are_released_at_the_server),
+        LOCKING_TEST(a_shutdown_without_a_wait_leaves_nothing_beyond_its_lease),
+        LOCKING_TEST(a_release_at_shutdown_hands_over),
+        LOCKING_TEST(a_queued_wait_ends_and_leaves_the_queue),
+        LOCKING_TEST(a_line_of_waits_ends),
+        LOCKING_TEST(a_wait_without_a_server_ends),
+        LOCKING_TEST(who_waits_for_the_server_is_told),
+        LOCKING_TEST(who_waits_for_an_answer_is_in_doubt),
+        LOCKING_TEST(a_shutdown_that_gets_no_answer_ends_in_time),
+        LOCKING_TEST(every_call_says_that_it_is_closed),
+        LOCKING_TEST(what_was_lost_before_can_still_be_let_go_of),
+        LOCKING_TEST(pointers_stay_valid),
+        LOCKING_TEST(all_may_be_freed_in_any_order),
+        LOCKING_TEST(to_free_a_client_shuts_it_down),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

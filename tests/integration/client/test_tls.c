@@ -503,7 +503,6 @@ int main(void)
         TEST(memory_that_is_missing_once_does_no_harm),
         TEST(a_port_that_is_silent_gets_no_command),
     };
-#undef TEST
 
     if (server_lacks_tls())
         return SERVER_LACKS;

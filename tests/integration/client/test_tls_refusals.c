@@ -227,7 +227,6 @@ int main(void)
         TEST(those_of_a_folder_without_its_names_are_not),
         TEST(a_server_of_version_1_1_is_refused),
     };
-#undef TEST
     scratch *home;
     int failed;
 

@@ -327,7 +327,6 @@ int main(void)
         TEST(one_that_hangs_holds_up_no_renewal),
         TEST(what_it_resumed_is_not_resumed_again),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

@@ -215,18 +215,16 @@ static void the_async_forms_call_back_once(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_was_noted_is_read_with_its_doer),
-        TEST(they_are_told_in_the_order_of_time),
-        TEST(those_of_many_names_are_all_read),
-        TEST(no_more_are_told_than_there_is_room_for),
-        TEST(a_long_text_is_cut),
-        TEST(a_key_that_is_something_else_is_left),
-        TEST(an_event_that_stands_is_noted_though_its_end_is_denied),
-        TEST(arguments_are_checked),
-        TEST(the_async_forms_call_back_once),
+        LOCKING_TEST(what_was_noted_is_read_with_its_doer),
+        LOCKING_TEST(they_are_told_in_the_order_of_time),
+        LOCKING_TEST(those_of_many_names_are_all_read),
+        LOCKING_TEST(no_more_are_told_than_there_is_room_for),
+        LOCKING_TEST(a_long_text_is_cut),
+        LOCKING_TEST(a_key_that_is_something_else_is_left),
+        LOCKING_TEST(an_event_that_stands_is_noted_though_its_end_is_denied),
+        LOCKING_TEST(arguments_are_checked),
+        LOCKING_TEST(the_async_forms_call_back_once),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

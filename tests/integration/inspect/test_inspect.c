@@ -598,32 +598,29 @@ static void a_shut_client_lists_nothing(void **state)
 
 int main(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_empty_server_has_no_names),
-        TEST(a_lock_is_listed_with_its_holder),
-        TEST(waiters_are_counted),
-        TEST(who_has_died_does_not_wait),
-        TEST(each_kind_is_recognised),
-        TEST(what_only_redisson_uses_is_recognised),
-        TEST(idle_names_are_listed_on_request),
-        TEST(a_pattern_is_of_the_name_alone),
-        TEST(more_names_than_the_limit_are_not_looked_at),
-        TEST(a_thousand_names_are_each_listed_once),
-        TEST(who_finds_the_kind_by_itself),
-        TEST(a_lock_on_the_name_of_a_former_latch_is_a_lock),
-        TEST(who_of_an_unknown_name_says_so),
-        TEST(the_rights_of_a_lock_are_enough_for_who),
-        TEST(a_hold_is_broken_only_if_it_is_the_owners),
-        TEST(every_kind_that_has_holders_can_be_broken),
-        TEST(the_async_forms_call_back_once),
-        TEST(the_async_forms_tell_what_is_wrong),
-        TEST(a_list_ends_when_its_time_is_over),
-        TEST(a_list_ends_when_its_connection_breaks),
-        TEST(a_shut_client_lists_nothing),
+        LOCKING_TEST(an_empty_server_has_no_names),
+        LOCKING_TEST(a_lock_is_listed_with_its_holder),
+        LOCKING_TEST(waiters_are_counted),
+        LOCKING_TEST(who_has_died_does_not_wait),
+        LOCKING_TEST(each_kind_is_recognised),
+        LOCKING_TEST(what_only_redisson_uses_is_recognised),
+        LOCKING_TEST(idle_names_are_listed_on_request),
+        LOCKING_TEST(a_pattern_is_of_the_name_alone),
+        LOCKING_TEST(more_names_than_the_limit_are_not_looked_at),
+        LOCKING_TEST(a_thousand_names_are_each_listed_once),
+        LOCKING_TEST(who_finds_the_kind_by_itself),
+        LOCKING_TEST(a_lock_on_the_name_of_a_former_latch_is_a_lock),
+        LOCKING_TEST(who_of_an_unknown_name_says_so),
+        LOCKING_TEST(the_rights_of_a_lock_are_enough_for_who),
+        LOCKING_TEST(a_hold_is_broken_only_if_it_is_the_owners),
+        LOCKING_TEST(every_kind_that_has_holders_can_be_broken),
+        LOCKING_TEST(the_async_forms_call_back_once),
+        LOCKING_TEST(the_async_forms_tell_what_is_wrong),
+        LOCKING_TEST(a_list_ends_when_its_time_is_over),
+        LOCKING_TEST(a_list_ends_when_its_connection_breaks),
+        LOCKING_TEST(a_shut_client_lists_nothing),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

@@ -277,7 +277,6 @@ int main(void)
         TEST(a_child_cannot_look_with_its_parents_client),
         TEST(a_callback_cannot_wait_for_a_look),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

@@ -153,7 +153,6 @@ int main(void)
         TEST(a_loss_is_told_or_nothing_was_held),
         TEST(the_same_goes_for_a_wait_that_calls_back),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

@@ -443,31 +443,28 @@ static void a_release_finds_out_that_it_was_lost(void **state)
     }
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_server_gets_the_same_token_of_128_bits),
-        TEST(each_attempt_has_a_token_of_its_own),
-        TEST(who_comes_second_is_told_who_keeps_it),
-        TEST(who_wins_a_minority_gives_it_back),
-        TEST(a_minority_held_by_others_does_not_matter),
-        TEST(a_plain_hold_has_no_fence_and_no_export),
-        TEST(a_function_runs_under_it),
-        TEST(the_rights_of_the_manual_are_enough),
-        TEST(a_release_is_one_command_where_there_is_one),
-        TEST(a_release_knows_whether_it_has_the_right),
-        TEST(the_validity_is_the_lease_less_the_drift),
-        TEST(a_lease_of_the_callers_ends),
-        TEST(a_lease_of_the_locks_is_renewed),
-        TEST(an_extension_needs_most_servers_to_agree),
-        TEST(an_extension_never_plants_a_token_anew),
-        TEST(the_holder_is_told_when_most_servers_forgot),
-        TEST(the_notice_comes_before_the_loss),
-        TEST(a_callback_set_after_the_loss_is_called),
-        TEST(a_release_finds_out_that_it_was_lost),
+        REDLOCKING_TEST(every_server_gets_the_same_token_of_128_bits),
+        REDLOCKING_TEST(each_attempt_has_a_token_of_its_own),
+        REDLOCKING_TEST(who_comes_second_is_told_who_keeps_it),
+        REDLOCKING_TEST(who_wins_a_minority_gives_it_back),
+        REDLOCKING_TEST(a_minority_held_by_others_does_not_matter),
+        REDLOCKING_TEST(a_plain_hold_has_no_fence_and_no_export),
+        REDLOCKING_TEST(a_function_runs_under_it),
+        REDLOCKING_TEST(the_rights_of_the_manual_are_enough),
+        REDLOCKING_TEST(a_release_is_one_command_where_there_is_one),
+        REDLOCKING_TEST(a_release_knows_whether_it_has_the_right),
+        REDLOCKING_TEST(the_validity_is_the_lease_less_the_drift),
+        REDLOCKING_TEST(a_lease_of_the_callers_ends),
+        REDLOCKING_TEST(a_lease_of_the_locks_is_renewed),
+        REDLOCKING_TEST(an_extension_needs_most_servers_to_agree),
+        REDLOCKING_TEST(an_extension_never_plants_a_token_anew),
+        REDLOCKING_TEST(the_holder_is_told_when_most_servers_forgot),
+        REDLOCKING_TEST(the_notice_comes_before_the_loss),
+        REDLOCKING_TEST(a_callback_set_after_the_loss_is_called),
+        REDLOCKING_TEST(a_release_finds_out_that_it_was_lost),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

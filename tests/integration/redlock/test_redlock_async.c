@@ -274,23 +274,20 @@ static void it_excludes_a_plain_token_lock(void **state)
     assert_int_equal(redlocking_planted(f, 1), 1);
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_async_acquire_ends_with_a_hold),
-        TEST(an_async_acquire_waits_and_ends_in_time),
-        TEST(many_async_acquires_have_it_one_after_the_other),
-        TEST(a_callback_may_not_block),
-        TEST(callbacks_run_in_dispatch_if_the_clients_want_it),
-        TEST(a_cancel_ends_a_wait_at_once),
-        TEST(a_shutdown_ends_a_wait),
-        TEST(a_hold_may_be_released_while_it_is_extended),
-        TEST(a_hold_may_be_released_when_it_is_told_lost),
-        TEST(a_plain_token_lock_excludes_it),
-        TEST(it_excludes_a_plain_token_lock),
+        REDLOCKING_TEST(an_async_acquire_ends_with_a_hold),
+        REDLOCKING_TEST(an_async_acquire_waits_and_ends_in_time),
+        REDLOCKING_TEST(many_async_acquires_have_it_one_after_the_other),
+        REDLOCKING_TEST(a_callback_may_not_block),
+        REDLOCKING_TEST(callbacks_run_in_dispatch_if_the_clients_want_it),
+        REDLOCKING_TEST(a_cancel_ends_a_wait_at_once),
+        REDLOCKING_TEST(a_shutdown_ends_a_wait),
+        REDLOCKING_TEST(a_hold_may_be_released_while_it_is_extended),
+        REDLOCKING_TEST(a_hold_may_be_released_when_it_is_told_lost),
+        REDLOCKING_TEST(a_plain_token_lock_excludes_it),
+        REDLOCKING_TEST(it_excludes_a_plain_token_lock),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

@@ -280,20 +280,17 @@ static void a_child_of_fork_is_refused(void **state)
     redlocking_wait_planted(f, 3, 0);
 }
 
-#define TEST(f)                                                                \
-    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_list_of_clients_is_checked),
-        TEST(options_are_checked),
-        TEST(a_lease_that_is_never_useful_is_refused),
-        TEST(an_acquire_is_checked),
-        TEST(changes_of_a_hold_are_checked),
-        TEST(a_hold_outlives_its_handle_and_its_clients),
-        TEST(the_shutdown_of_one_client_takes_one_vote),
-        TEST(a_child_of_fork_is_refused),
+        REDLOCKING_TEST(a_list_of_clients_is_checked),
+        REDLOCKING_TEST(options_are_checked),
+        REDLOCKING_TEST(a_lease_that_is_never_useful_is_refused),
+        REDLOCKING_TEST(an_acquire_is_checked),
+        REDLOCKING_TEST(changes_of_a_hold_are_checked),
+        REDLOCKING_TEST(a_hold_outlives_its_handle_and_its_clients),
+        REDLOCKING_TEST(the_shutdown_of_one_client_takes_one_vote),
+        REDLOCKING_TEST(a_child_of_fork_is_refused),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

@@ -116,7 +116,6 @@ int main(void)
         TEST(a_call_with_a_callback_does_as_well),
         TEST(and_so_does_one_of_a_single_key),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);

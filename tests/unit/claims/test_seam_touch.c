@@ -243,7 +243,6 @@ int main(void)
         TEST(others_come_in_though_nobody_here_waits_any_more),
         TEST(others_come_in_behind_one_that_looked_for_itself),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_touch", tests, NULL, NULL);
 }

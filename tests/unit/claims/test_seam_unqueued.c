@@ -198,7 +198,6 @@ int main(void)
         TEST(without_an_inbox_each_call_comes_in_at_last),
         TEST(an_inbox_that_comes_late_has_them_queue_in_order),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_unqueued", tests, NULL, NULL);
 }

@@ -396,7 +396,6 @@ int main(void)
         TEST(a_try_that_the_own_leader_overtook_is_busy_at_once),
         TEST(a_try_that_comes_first_leads),
     };
-#undef TEST
 
     return cmocka_run_group_tests_name("seam_flight", tests, NULL, NULL);
 }

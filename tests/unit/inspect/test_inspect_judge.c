@@ -377,7 +377,6 @@ int main(void)
         TEST(a_sentinel_that_does_not_know_the_others_is_named),
         TEST(a_server_that_tells_nothing_is_not_called_good),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,7 +255,6 @@ int main(void)
         TEST(what_differs_is_told),
         TEST(masters_that_are_away_fail),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,6 @@ int main(void)
         TEST(a_host_whose_clock_is_set_says_nothing_of_the_server),
         TEST(an_answer_that_takes_long_says_nothing_of_the_clock),
     };
-#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

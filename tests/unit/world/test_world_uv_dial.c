@@ -265,21 +265,19 @@ static void a_stop_ends_everything_even_a_look_up_that_hangs(void **state)
 
 int main(void)
 {
-#define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_refused_stream_says_so),
-        TEST(a_path_that_is_too_long_is_refused),
-        TEST(out_of_memory_is_an_answer),
-        TEST(a_name_is_looked_up),
-        TEST(a_name_nobody_knows_is_an_error_of_its_own),
-        TEST(the_next_address_is_tried_when_one_refuses),
-        TEST(the_last_refusal_is_told_when_every_address_refuses),
-        TEST(a_refusal_is_told_only_if_every_address_refuses),
-        TEST(a_silent_address_does_not_hold_up_the_next),
-        TEST(an_opening_that_succeeds_after_the_close_is_not_told),
-        TEST(an_opening_without_answer_can_be_closed),
-        TEST(a_stop_ends_everything_even_a_look_up_that_hangs),
+        PAIR_TEST(a_refused_stream_says_so),
+        PAIR_TEST(a_path_that_is_too_long_is_refused),
+        PAIR_TEST(out_of_memory_is_an_answer),
+        PAIR_TEST(a_name_is_looked_up),
+        PAIR_TEST(a_name_nobody_knows_is_an_error_of_its_own),
+        PAIR_TEST(the_next_address_is_tried_when_one_refuses),
+        PAIR_TEST(the_last_refusal_is_told_when_every_address_refuses),
+        PAIR_TEST(a_refusal_is_told_only_if_every_address_refuses),
+        PAIR_TEST(a_silent_address_does_not_hold_up_the_next),
+        PAIR_TEST(an_opening_that_succeeds_after_the_close_is_not_told),
+        PAIR_TEST(an_opening_without_answer_can_be_closed),
+        PAIR_TEST(a_stop_ends_everything_even_a_look_up_that_hangs),
     };
 
     return cmocka_run_group_tests_name("world_uv_dial", tests, NULL, NULL);

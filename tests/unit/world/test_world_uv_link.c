@@ -364,23 +364,21 @@ static void a_stream_lives_on_without_its_child(void **state)
 
 int main(void)
 {
-#define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_unix_socket_carries_bytes_both_ways),
-        TEST(a_tcp_socket_carries_bytes_both_ways),
-        TEST(the_strings_of_an_address_are_needed_only_for_the_call),
-        TEST(an_orderly_end_is_no_error),
-        TEST(a_reset_stream_says_so),
-        TEST(a_failed_send_ends_the_stream_after_its_last_bytes),
-        TEST(all_that_came_before_a_break_is_delivered),
-        TEST(after_a_short_send_comes_writable),
-        TEST(no_event_begins_after_a_close_amid_data),
-        TEST(a_busy_stream_does_not_starve_another),
-        TEST(a_close_reaches_the_peer_though_the_loop_is_busy),
-        TEST(an_event_may_close_its_own_link),
-        TEST(a_child_does_not_have_the_stream),
-        TEST(a_stream_lives_on_without_its_child),
+        PAIR_TEST(a_unix_socket_carries_bytes_both_ways),
+        PAIR_TEST(a_tcp_socket_carries_bytes_both_ways),
+        PAIR_TEST(the_strings_of_an_address_are_needed_only_for_the_call),
+        PAIR_TEST(an_orderly_end_is_no_error),
+        PAIR_TEST(a_reset_stream_says_so),
+        PAIR_TEST(a_failed_send_ends_the_stream_after_its_last_bytes),
+        PAIR_TEST(all_that_came_before_a_break_is_delivered),
+        PAIR_TEST(after_a_short_send_comes_writable),
+        PAIR_TEST(no_event_begins_after_a_close_amid_data),
+        PAIR_TEST(a_busy_stream_does_not_starve_another),
+        PAIR_TEST(a_close_reaches_the_peer_though_the_loop_is_busy),
+        PAIR_TEST(an_event_may_close_its_own_link),
+        PAIR_TEST(a_child_does_not_have_the_stream),
+        PAIR_TEST(a_stream_lives_on_without_its_child),
     };
 
     return cmocka_run_group_tests_name("world_uv_link", tests, NULL, NULL);

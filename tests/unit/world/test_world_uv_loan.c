@@ -479,27 +479,25 @@ static void loop_and_readers_take_every_byte_once_and_in_order(void **state)
 
 int main(void)
 {
-#define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_borrower_reads_in_the_place_of_the_loop),
-        TEST(only_what_is_lent_can_be_borrowed_and_once),
-        TEST(an_unpark_ends_a_read_asleep_or_not),
-        TEST(an_unpark_is_for_one_read_alone),
-        TEST(a_read_ends_at_its_time),
-        TEST(the_end_of_a_stream_ends_a_read_and_is_told),
-        TEST(the_end_of_a_stream_that_nobody_reads_is_told),
-        TEST(a_reset_that_a_reader_meets_is_told),
-        TEST(a_closed_stream_is_kept_for_its_reader_and_its_end_is_not),
-        TEST(a_closed_stream_is_kept_for_one_that_lost_it),
-        TEST(a_close_ends_a_read_that_sleeps),
-        TEST(what_nobody_borrows_is_soon_read_by_the_loop),
-        TEST(a_reader_that_sleeps_long_loses_it_to_the_loop),
-        TEST(a_wanted_stream_is_read_by_the_loop),
-        TEST(a_short_send_beside_a_reader_comes_writable),
-        TEST(a_reader_that_is_stopped_before_it_sleeps_keeps_nothing),
-        TEST(a_reader_that_is_stopped_after_its_sleep_keeps_nothing),
-        TEST(loop_and_readers_take_every_byte_once_and_in_order),
+        PAIR_TEST(a_borrower_reads_in_the_place_of_the_loop),
+        PAIR_TEST(only_what_is_lent_can_be_borrowed_and_once),
+        PAIR_TEST(an_unpark_ends_a_read_asleep_or_not),
+        PAIR_TEST(an_unpark_is_for_one_read_alone),
+        PAIR_TEST(a_read_ends_at_its_time),
+        PAIR_TEST(the_end_of_a_stream_ends_a_read_and_is_told),
+        PAIR_TEST(the_end_of_a_stream_that_nobody_reads_is_told),
+        PAIR_TEST(a_reset_that_a_reader_meets_is_told),
+        PAIR_TEST(a_closed_stream_is_kept_for_its_reader_and_its_end_is_not),
+        PAIR_TEST(a_closed_stream_is_kept_for_one_that_lost_it),
+        PAIR_TEST(a_close_ends_a_read_that_sleeps),
+        PAIR_TEST(what_nobody_borrows_is_soon_read_by_the_loop),
+        PAIR_TEST(a_reader_that_sleeps_long_loses_it_to_the_loop),
+        PAIR_TEST(a_wanted_stream_is_read_by_the_loop),
+        PAIR_TEST(a_short_send_beside_a_reader_comes_writable),
+        PAIR_TEST(a_reader_that_is_stopped_before_it_sleeps_keeps_nothing),
+        PAIR_TEST(a_reader_that_is_stopped_after_its_sleep_keeps_nothing),
+        PAIR_TEST(loop_and_readers_take_every_byte_once_and_in_order),
     };
 
     return cmocka_run_group_tests_name("world_uv_loan", tests, NULL, NULL);
