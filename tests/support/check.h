@@ -35,6 +35,12 @@ void check_says(lk_status actual, lk_status expected, const char *word,
 /* For wait_until(): whether this lk_hold is lost. */
 bool hold_is_lost(void *hold);
 
+/* A test of a list: a name of its own, what runs it, and its state. */
+#define CHECK_CASE(title, run, state)                                          \
+    {                                                                          \
+        .name = #title, .test_func = (run), .initial_state = (state)           \
+    }
+
 /* Of the tests those for which the user of login.h has the rights. */
 #undef cmocka_run_group_tests
 #undef cmocka_run_group_tests_name

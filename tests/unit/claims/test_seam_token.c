@@ -22,196 +22,173 @@ typedef struct ways {
 static const ways slow[] = {{600, 1}, {1, 600}};
 
 /* One server: its vote is the quorum. */
-typedef struct scene {
-    played *p;
-    lk_redlock *redlock;
-} scene;
+static played *p;
+static lk_redlock *redlock;
 
-static void scene_begin(scene *s)
+static int begin(void **state)
 {
     const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
                                         .node_timeout_ms = 1500};
 
-    s->p = played_new(1, NULL);
-    s->redlock = NULL;
-    assert_status(lk_redlock_new(&s->redlock, &s->p->client, 1, "token",
-                                 &options),
+    (void)state;
+    p = played_new(1, NULL);
+    redlock = NULL;
+    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", &options),
                   LK_OK);
+    return 0;
 }
 
-static void scene_end(scene *s)
+static int end(void **state)
 {
-    lk_redlock_free(s->redlock);
-    played_free(s->p);
+    (void)state;
+    lk_redlock_free(redlock);
+    played_free(p);
+    return 0;
 }
 
-static void each_way(void (*test)(scene *s, ways w))
+/* A trial is made with each pair of ways. */
+typedef struct trial {
+    void (*run)(ways w);
+} trial;
+
+static void each_way(void **state)
 {
+    const trial *t = *state;
+
     for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++) {
-        scene s;
-
-        scene_begin(&s);
-        test(&s, slow[i]);
-        scene_end(&s);
+        (void)begin(NULL);
+        t->run(slow[i]);
+        (void)end(NULL);
     }
 }
 
-static uint64_t now(const scene *s)
+static uint64_t now(void)
 {
-    return fake_world_now(s->p->world);
+    return fake_world_now(p->world);
 }
 
-static void go(scene *s, ways w)
+static void go(ways w)
 {
-    played_ways(s->p, w.request_ms, w.reply_ms);
+    played_ways(p, w.request_ms, w.reply_ms);
 }
 
-static lk_hold *take(scene *s)
+static lk_hold *take(void)
 {
     lk_hold *hold = NULL;
 
-    assert_status(lk_redlock_acquire(s->redlock, 0, NULL, &hold), LK_OK);
+    assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
     return hold;
 }
 
-static void give(scene *s, lk_hold *hold)
+static void give(lk_hold *hold)
 {
-    played_ways(s->p, 1, 1);
+    played_ways(p, 1, 1);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void assert_lasts(const scene *s, const lk_hold *hold, uint64_t sent)
+static void assert_lasts(const lk_hold *hold, uint64_t sent)
 {
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(lk_hold_remaining_ms(hold),
-                     lk__remaining_ms(now(s), lk__deadline_ns(sent, LEASE_MS)));
+                     lk__remaining_ms(now(), lk__deadline_ns(sent, LEASE_MS)));
 }
 
-static void run_until_renewed(scene *s, unsigned count)
+static void run_until_renewed(unsigned count)
 {
-    while (s->p->counts[PLAYED_TOKEN_RENEW] < count)
-        assert_true(fake_world_step(s->p->world));
+    while (p->counts[PLAYED_TOKEN_RENEW] < count)
+        assert_true(fake_world_step(p->world));
 }
 
-static void acquire(scene *s, ways w)
+static void a_token_lasts_from_when_it_was_asked_for(ways w)
 {
-    uint64_t sent = now(s);
+    uint64_t sent = now();
     lk_hold *hold;
 
-    go(s, w);
-    hold = take(s);
-    assert_lasts(s, hold, sent);
-    give(s, hold);
+    go(w);
+    hold = take();
+    assert_lasts(hold, sent);
+    give(hold);
 }
 
-static void a_token_lasts_from_when_it_was_asked_for(void **state)
+static void a_token_lasts_from_when_its_renewal_was_sent(ways w)
 {
-    (void)state;
-    each_way(acquire);
+    lk_hold *hold = take();
+
+    go(w);
+    run_until_renewed(1);
+    played_run_ms(p, w.reply_ms);
+    assert_lasts(hold, p->times[PLAYED_TOKEN_RENEW] - w.request_ms * FAKE_MS);
+    give(hold);
 }
 
-static void renewed(scene *s, ways w)
+static void a_token_lasts_from_when_its_extension_was_sent(ways w)
 {
-    lk_hold *hold = take(s);
-
-    go(s, w);
-    run_until_renewed(s, 1);
-    played_run_ms(s->p, w.reply_ms);
-    assert_lasts(s, hold,
-                 s->p->times[PLAYED_TOKEN_RENEW] - w.request_ms * FAKE_MS);
-    give(s, hold);
-}
-
-static void a_token_lasts_from_when_its_renewal_was_sent(void **state)
-{
-    (void)state;
-    each_way(renewed);
-}
-
-static void extended(scene *s, ways w)
-{
-    lk_hold *hold = take(s);
+    lk_hold *hold = take();
     uint64_t sent;
 
-    played_run_ms(s->p, 5000);
-    go(s, w);
-    sent = now(s);
+    played_run_ms(p, 5000);
+    go(w);
+    sent = now();
     assert_status(lk_hold_extend(hold, LEASE_MS), LK_OK);
-    assert_lasts(s, hold, sent);
-    give(s, hold);
-}
-
-static void a_token_lasts_from_when_its_extension_was_sent(void **state)
-{
-    (void)state;
-    each_way(extended);
+    assert_lasts(hold, sent);
+    give(hold);
 }
 
 /* The answer lies in the socket while the process stands still beyond the
    deadline: it would have moved that on. */
 static void a_late_answer_does_not_bring_a_token_back(void **state)
 {
-    scene s;
     lk_hold *hold;
 
     (void)state;
-    scene_begin(&s);
-    hold = take(&s);
-    run_until_renewed(&s, 1);
-    fake_world_freeze(s.p->world, 25000 * FAKE_MS);
+    hold = take();
+    run_until_renewed(1);
+    fake_world_freeze(p->world, 25000 * FAKE_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
-    played_run_ms(s.p, 1);
+    played_run_ms(p, 1);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
-    played_run_ms(s.p, 60000);
+    played_run_ms(p, 60000);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    scene_end(&s);
 }
 
-static void assert_released(const scene *s, unsigned scripts, unsigned commands)
+static void assert_released(unsigned scripts, unsigned commands)
 {
-    assert_int_equal(s->p->counts[PLAYED_TOKEN_RELEASE], scripts);
-    assert_int_equal(s->p->delifeqs, commands);
+    assert_int_equal(p->counts[PLAYED_TOKEN_RELEASE], scripts);
+    assert_int_equal(p->delifeqs, commands);
 }
 
 #define GONE "*3\r\n:1\r\n:0\r\n:0\r\n"
 
 static void say_gone(void *data)
 {
-    scene *s = data;
-
-    s->p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    (void)data;
+    p->answers[PLAYED_TOKEN_RELEASE] = GONE;
 }
 
 /* The first release took the token away, and its answer was lost. */
 static void a_release_that_is_sent_again_finds_no_loss(void **state)
 {
-    scene s;
     lk_hold *hold;
 
     (void)state;
-    scene_begin(&s);
-    hold = take(&s);
-    s.p->answers[PLAYED_TOKEN_RELEASE] = played_end;
-    fake_world_at(s.p->world, now(&s) + 2 * FAKE_MS, say_gone, &s);
+    hold = take();
+    p->answers[PLAYED_TOKEN_RELEASE] = played_end;
+    fake_world_at(p->world, now() + 2 * FAKE_MS, say_gone, NULL);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_released(&s, 2, 0);
-    scene_end(&s);
+    assert_released(2, 0);
 }
 
 static void a_release_that_is_sent_once_finds_the_loss(void **state)
 {
-    scene s;
     lk_hold *hold;
 
     (void)state;
-    scene_begin(&s);
-    hold = take(&s);
-    s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    hold = take();
+    p->answers[PLAYED_TOKEN_RELEASE] = GONE;
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_released(&s, 1, 0);
-    scene_end(&s);
+    assert_released(1, 0);
 }
 
 /* ---- DELIFEQ --------------------------------------------------------------- */
@@ -222,105 +199,88 @@ static void a_release_that_is_sent_once_finds_the_loss(void **state)
 #define NO_STRING "-WRONGTYPE Operation against a key\r\n"
 
 /* The first release has the script ask, and the server has it. */
-static void scene_begin_with(scene *s, const char *answer)
+static void begin_with(const char *answer)
 {
-    scene_begin(s);
-    s->p->delifeq_answer = answer;
-    s->p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
-    assert_status(lk_hold_release(take(s)), LK_OK);
-    assert_released(s, 1, 0);
+    p->delifeq_answer = answer;
+    p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
+    assert_status(lk_hold_release(take()), LK_OK);
+    assert_released(1, 0);
 }
 
 static void a_release_asks_once_for_delifeq_and_uses_it(void **state)
 {
-    scene s;
-
     (void)state;
-    scene_begin_with(&s, ":1\r\n");
-    assert_status(lk_hold_release(take(&s)), LK_OK);
-    assert_status(lk_hold_release(take(&s)), LK_OK);
-    assert_released(&s, 1, 2);
-    s.p->delifeq_answer = ":0\r\n";
-    assert_status(lk_hold_release(take(&s)), LK_ELOST);
-    assert_released(&s, 1, 3);
-    scene_end(&s);
+    begin_with(":1\r\n");
+    assert_status(lk_hold_release(take()), LK_OK);
+    assert_status(lk_hold_release(take()), LK_OK);
+    assert_released(1, 2);
+    p->delifeq_answer = ":0\r\n";
+    assert_status(lk_hold_release(take()), LK_ELOST);
+    assert_released(1, 3);
 }
 
 static void a_server_without_delifeq_is_not_sent_it(void **state)
 {
-    scene s;
-
     (void)state;
-    scene_begin(&s);
-    s.p->answers[PLAYED_TOKEN_RELEASE] = LACKS_IT;
+    p->answers[PLAYED_TOKEN_RELEASE] = LACKS_IT;
     for (unsigned i = 1; i <= 3; i++) {
-        assert_status(lk_hold_release(take(&s)), LK_OK);
-        assert_released(&s, i, 0);
+        assert_status(lk_hold_release(take()), LK_OK);
+        assert_released(i, 0);
     }
     /* It was not asked, so this is not believed. */
-    s.p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
+    p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
     for (unsigned i = 4; i <= 6; i++) {
-        assert_status(lk_hold_release(take(&s)), LK_OK);
-        assert_released(&s, i, 0);
+        assert_status(lk_hold_release(take()), LK_OK);
+        assert_released(i, 0);
     }
-    scene_end(&s);
 }
 
 /* The same release goes on with the script, behind what was sent before. */
 static void a_denied_delifeq_is_said_once(void **state)
 {
-    scene s;
-
     (void)state;
-    scene_begin_with(&s, NO_RIGHT);
+    begin_with(NO_RIGHT);
     for (unsigned i = 2; i <= 4; i++) {
-        assert_status(lk_hold_release(take(&s)), LK_OK);
-        assert_released(&s, i, 1);
+        assert_status(lk_hold_release(take()), LK_OK);
+        assert_released(i, 1);
     }
-    assert_int_equal(s.p->links[PLAYED_TOKEN_RELEASE], s.p->delifeq_link);
-    scene_end(&s);
+    assert_int_equal(p->links[PLAYED_TOKEN_RELEASE], p->delifeq_link);
 }
 
 static void a_key_of_another_type_is_a_loss_by_either(void **state)
 {
-    scene s;
-
     (void)state;
-    scene_begin_with(&s, NO_STRING);
-    s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
-    assert_status(lk_hold_release(take(&s)), LK_ELOST);
-    assert_released(&s, 2, 1);
-    s.p->delifeq_answer = ":1\r\n";
-    assert_status(lk_hold_release(take(&s)), LK_OK);
-    assert_released(&s, 2, 2);
-    scene_end(&s);
+    begin_with(NO_STRING);
+    p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    assert_status(lk_hold_release(take()), LK_ELOST);
+    assert_released(2, 1);
+    p->delifeq_answer = ":1\r\n";
+    assert_status(lk_hold_release(take()), LK_OK);
+    assert_released(2, 2);
 }
 
 static void say_zero(void *data)
 {
-    scene *s = data;
-
-    s->p->delifeq_answer = ":0\r\n";
+    (void)data;
+    p->delifeq_answer = ":0\r\n";
 }
 
 /* Another server may be there now: the script is sent again. */
 static void a_delifeq_in_doubt_goes_on_as_a_script(void **state)
 {
-    scene s;
     lk_hold *hold;
 
     (void)state;
-    scene_begin_with(&s, played_end);
-    s.p->answers[PLAYED_TOKEN_RELEASE] = GONE;
-    hold = take(&s);
-    fake_world_at(s.p->world, now(&s) + 2 * FAKE_MS, say_zero, &s);
+    begin_with(played_end);
+    p->answers[PLAYED_TOKEN_RELEASE] = GONE;
+    hold = take();
+    fake_world_at(p->world, now() + 2 * FAKE_MS, say_zero, NULL);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_released(&s, 2, 1);
-    s.p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
-    assert_status(lk_hold_release(take(&s)), LK_OK);
-    assert_status(lk_hold_release(take(&s)), LK_ELOST);
-    assert_released(&s, 3, 2);
-    scene_end(&s);
+    assert_released(2, 1);
+    p->answers[PLAYED_TOKEN_RELEASE] = HAS_IT;
+    assert_status(lk_hold_release(take()), LK_OK);
+    assert_status(lk_hold_release(take()), LK_ELOST);
+    assert_released(3, 2);
 }
 
 static void what_is_no_answer_of_delifeq_is_not_believed(void **state)
@@ -330,28 +290,29 @@ static void what_is_no_answer_of_delifeq_is_not_believed(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-        scene s;
-
-        scene_begin_with(&s, answers[i]);
-        assert_status(lk_hold_release(take(&s)), LK_EINDOUBT);
-        scene_end(&s);
+        (void)begin(NULL);
+        begin_with(answers[i]);
+        assert_status(lk_hold_release(take()), LK_EINDOUBT);
+        (void)end(NULL);
     }
 }
 
 int main(void)
 {
+#define TEST(f)       cmocka_unit_test_setup_teardown(f, begin, end)
+#define EACH_WAY(run) CHECK_CASE(run, each_way, (&(trial){run}))
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_lasts_from_when_it_was_asked_for),
-        cmocka_unit_test(a_token_lasts_from_when_its_renewal_was_sent),
-        cmocka_unit_test(a_token_lasts_from_when_its_extension_was_sent),
-        cmocka_unit_test(a_late_answer_does_not_bring_a_token_back),
-        cmocka_unit_test(a_release_that_is_sent_again_finds_no_loss),
-        cmocka_unit_test(a_release_that_is_sent_once_finds_the_loss),
-        cmocka_unit_test(a_release_asks_once_for_delifeq_and_uses_it),
-        cmocka_unit_test(a_server_without_delifeq_is_not_sent_it),
-        cmocka_unit_test(a_denied_delifeq_is_said_once),
-        cmocka_unit_test(a_key_of_another_type_is_a_loss_by_either),
-        cmocka_unit_test(a_delifeq_in_doubt_goes_on_as_a_script),
+        EACH_WAY(a_token_lasts_from_when_it_was_asked_for),
+        EACH_WAY(a_token_lasts_from_when_its_renewal_was_sent),
+        EACH_WAY(a_token_lasts_from_when_its_extension_was_sent),
+        TEST(a_late_answer_does_not_bring_a_token_back),
+        TEST(a_release_that_is_sent_again_finds_no_loss),
+        TEST(a_release_that_is_sent_once_finds_the_loss),
+        TEST(a_release_asks_once_for_delifeq_and_uses_it),
+        TEST(a_server_without_delifeq_is_not_sent_it),
+        TEST(a_denied_delifeq_is_said_once),
+        TEST(a_key_of_another_type_is_a_loss_by_either),
+        TEST(a_delifeq_in_doubt_goes_on_as_a_script),
         cmocka_unit_test(what_is_no_answer_of_delifeq_is_not_believed),
     };
 

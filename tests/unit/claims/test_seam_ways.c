@@ -32,17 +32,28 @@ static uint64_t now(const played *p)
     return fake_world_now(p->world);
 }
 
-/* Runs the test once with each pair of ways. */
-static void
-each_way(const ways *list, size_t count, void (*test)(played *p, ways w))
+/* What is tried, and with which ways. */
+typedef struct trial {
+    const ways *list;
+    size_t count;
+    void (*run)(played *p, ways w);
+} trial;
+
+/* A test that runs its trial once with each pair of ways. */
+static void each_way(void **state)
 {
-    for (size_t i = 0; i < count; i++) {
+    const trial *t = *state;
+
+    for (size_t i = 0; i < t->count; i++) {
         played *p = playing_calm();
 
-        test(p, list[i]);
+        t->run(p, t->list[i]);
         played_free(p);
     }
 }
+
+#define EACH_WAY(list, run)                                                    \
+    CHECK_CASE(run, each_way, (&(trial){list, COUNT(list), run}))
 
 static void go(played *p, ways w)
 {
@@ -112,7 +123,7 @@ static lk_hold *granted(call *c)
 
 /* ---- acquire and look ------------------------------------------------------ */
 
-static void acquire(played *p, ways w)
+static void a_hold_lasts_from_when_the_acquire_was_sent(played *p, ways w)
 {
     uint64_t sent = now(p);
     lk_hold *hold;
@@ -124,13 +135,7 @@ static void acquire(played *p, ways w)
     give(p, hold);
 }
 
-static void a_hold_lasts_from_when_the_acquire_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), acquire);
-}
-
-static void look(played *p, ways w)
+static void a_hold_lasts_from_when_the_look_was_sent(played *p, ways w)
 {
     call c = {0};
 
@@ -142,12 +147,6 @@ static void look(played *p, ways w)
     assert_lasts(p, granted(&c),
                  p->times[PLAYED_RECHECK] - w.request_ms * FAKE_MS, LEASE_MS);
     give(p, c.hold);
-}
-
-static void a_hold_lasts_from_when_the_look_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), look);
 }
 
 /* The server's word is not taken for more than was asked of it, nor for less
@@ -172,7 +171,8 @@ static void a_lease_is_never_longer_than_it_was_asked_for(void **state)
 
 /* ---- pushed grants --------------------------------------------------------- */
 
-static void pushed(played *p, ways w)
+static void
+a_pushed_grant_lasts_from_when_the_acquire_was_sent(played *p, ways w)
 {
     uint64_t sent = now(p);
     call c = {0};
@@ -187,13 +187,8 @@ static void pushed(played *p, ways w)
     give(p, c.hold);
 }
 
-static void a_pushed_grant_lasts_from_when_the_acquire_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), pushed);
-}
-
-static void pushed_after_look(played *p, ways w)
+static void
+a_pushed_grant_lasts_from_when_the_last_look_was_sent(played *p, ways w)
 {
     uint64_t sent;
     call c = {0};
@@ -210,14 +205,9 @@ static void pushed_after_look(played *p, ways w)
     give(p, c.hold);
 }
 
-static void a_pushed_grant_lasts_from_when_the_last_look_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), pushed_after_look);
-}
-
 /* A look is under way, which proves nothing yet. */
-static void pushed_before_answer(played *p, ways w)
+static void
+a_look_without_an_answer_does_not_lengthen_a_grant(played *p, ways w)
 {
     uint64_t sent = now(p);
     call c = {0};
@@ -233,13 +223,7 @@ static void pushed_before_answer(played *p, ways w)
     give(p, c.hold);
 }
 
-static void a_look_without_an_answer_does_not_lengthen_a_grant(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), pushed_before_answer);
-}
-
-static void late_by_acquire(played *p, ways w)
+static void a_grant_is_late_by_when_the_acquire_was_sent(played *p, ways w)
 {
     call c = {0};
 
@@ -256,13 +240,7 @@ static void late_by_acquire(played *p, ways w)
     give(p, granted(&c));
 }
 
-static void a_grant_is_late_by_when_the_acquire_was_sent(void **state)
-{
-    (void)state;
-    each_way(slower, COUNT(slower), late_by_acquire);
-}
-
-static void late_by_look(played *p, ways w)
+static void a_grant_is_late_by_when_the_look_was_sent(played *p, ways w)
 {
     call c = {0};
 
@@ -277,12 +255,6 @@ static void late_by_look(played *p, ways w)
     assert_int_equal(played_stats(p).grants_late, 1);
     played_run_ms(p, 2000);
     give(p, granted(&c));
-}
-
-static void a_grant_is_late_by_when_the_look_was_sent(void **state)
-{
-    (void)state;
-    each_way(slower, COUNT(slower), late_by_look);
 }
 
 /*
@@ -313,7 +285,7 @@ static void a_grant_before_its_ticket_is_known_is_looked_after(void **state)
     played_free(p);
 }
 
-static void confirmed(played *p, ways w)
+static void a_late_grant_lasts_from_when_the_confirm_was_sent(played *p, ways w)
 {
     call c = {0};
 
@@ -326,12 +298,6 @@ static void confirmed(played *p, ways w)
     assert_lasts(p, granted(&c),
                  p->times[PLAYED_CONFIRM] - w.request_ms * FAKE_MS, LEASE_MS);
     give(p, c.hold);
-}
-
-static void a_late_grant_lasts_from_when_the_confirm_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), confirmed);
 }
 
 static void a_pushed_lease_is_never_longer_than_it_was_asked_for(void **state)
@@ -351,7 +317,7 @@ static void a_pushed_lease_is_never_longer_than_it_was_asked_for(void **state)
 
 /* ---- renewals, extensions, imports, passes ---------------------------------- */
 
-static void renewed(played *p, ways w)
+static void a_hold_lasts_from_when_its_renewal_was_sent(played *p, ways w)
 {
     lk_hold *hold = take(p);
 
@@ -363,13 +329,7 @@ static void renewed(played *p, ways w)
     give(p, hold);
 }
 
-static void a_hold_lasts_from_when_its_renewal_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), renewed);
-}
-
-static void extended(played *p, ways w)
+static void a_hold_lasts_from_when_its_extension_was_sent(played *p, ways w)
 {
     lk_hold *hold = take(p);
     uint64_t sent;
@@ -382,13 +342,8 @@ static void extended(played *p, ways w)
     give(p, hold);
 }
 
-static void a_hold_lasts_from_when_its_extension_was_sent(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), extended);
-}
-
-static void imported(played *p, ways w)
+static void
+an_imported_hold_lasts_from_when_it_was_asked_about(played *p, ways w)
 {
     static const char text[] = "latchkey1 lock - "
                                "00000000-0000-4000-8000-000000000000:7 "
@@ -403,14 +358,8 @@ static void imported(played *p, ways w)
     give(p, hold);
 }
 
-static void an_imported_hold_lasts_from_when_it_was_asked_about(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), imported);
-}
-
 /* One more waits in this client: the server is asked whether others do. */
-static void passed(played *p, ways w)
+static void a_hold_lasts_from_when_the_others_were_asked_for(played *p, ways w)
 {
     lk_hold *hold = take(p);
     uint64_t sent;
@@ -430,12 +379,6 @@ static void passed(played *p, ways w)
     assert_int_equal(played_stats(p).passes, 0);
     played_run_ms(p, 10000);
     give(p, granted(&c));
-}
-
-static void a_hold_lasts_from_when_the_others_were_asked_for(void **state)
-{
-    (void)state;
-    each_way(slow, COUNT(slow), passed);
 }
 
 /* ---- what comes too late ---------------------------------------------------- */
@@ -484,21 +427,21 @@ static void a_late_extension_does_not_bring_a_hold_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hold_lasts_from_when_the_acquire_was_sent),
-        cmocka_unit_test(a_hold_lasts_from_when_the_look_was_sent),
+        EACH_WAY(slow, a_hold_lasts_from_when_the_acquire_was_sent),
+        EACH_WAY(slow, a_hold_lasts_from_when_the_look_was_sent),
         cmocka_unit_test(a_lease_is_never_longer_than_it_was_asked_for),
-        cmocka_unit_test(a_pushed_grant_lasts_from_when_the_acquire_was_sent),
-        cmocka_unit_test(a_pushed_grant_lasts_from_when_the_last_look_was_sent),
-        cmocka_unit_test(a_look_without_an_answer_does_not_lengthen_a_grant),
-        cmocka_unit_test(a_grant_is_late_by_when_the_acquire_was_sent),
-        cmocka_unit_test(a_grant_is_late_by_when_the_look_was_sent),
+        EACH_WAY(slow, a_pushed_grant_lasts_from_when_the_acquire_was_sent),
+        EACH_WAY(slow, a_pushed_grant_lasts_from_when_the_last_look_was_sent),
+        EACH_WAY(slow, a_look_without_an_answer_does_not_lengthen_a_grant),
+        EACH_WAY(slower, a_grant_is_late_by_when_the_acquire_was_sent),
+        EACH_WAY(slower, a_grant_is_late_by_when_the_look_was_sent),
         cmocka_unit_test(a_grant_before_its_ticket_is_known_is_looked_after),
-        cmocka_unit_test(a_late_grant_lasts_from_when_the_confirm_was_sent),
+        EACH_WAY(slow, a_late_grant_lasts_from_when_the_confirm_was_sent),
         cmocka_unit_test(a_pushed_lease_is_never_longer_than_it_was_asked_for),
-        cmocka_unit_test(a_hold_lasts_from_when_its_renewal_was_sent),
-        cmocka_unit_test(a_hold_lasts_from_when_its_extension_was_sent),
-        cmocka_unit_test(an_imported_hold_lasts_from_when_it_was_asked_about),
-        cmocka_unit_test(a_hold_lasts_from_when_the_others_were_asked_for),
+        EACH_WAY(slow, a_hold_lasts_from_when_its_renewal_was_sent),
+        EACH_WAY(slow, a_hold_lasts_from_when_its_extension_was_sent),
+        EACH_WAY(slow, an_imported_hold_lasts_from_when_it_was_asked_about),
+        EACH_WAY(slow, a_hold_lasts_from_when_the_others_were_asked_for),
         cmocka_unit_test(a_late_renewal_does_not_bring_a_hold_back),
         cmocka_unit_test(a_late_extension_does_not_bring_a_hold_back),
     };

@@ -18,6 +18,14 @@ enum { DEADLINE_MS = 10000 };
 
 #define MS UINT64_C(1000000)
 
+/* Of a stream through a unix socket, which is lent to it. */
+static void borrow(reader *r, pair *p)
+{
+    pair_connect(p, pair_listen_unix(p));
+    *r = reader_of(p);
+    reader_borrows(r);
+}
+
 static void a_borrower_reads_in_the_place_of_the_loop(void **state)
 {
     pair *p = *state;
@@ -97,9 +105,7 @@ static void a_read_ends_at_its_time(void **state)
     reader r;
     gate g;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     gate_close(&g, &p->w);
     r.until = reader_class(p)->now(p->w.world) + 20 * MS;
     reader_await(&r);
@@ -114,9 +120,7 @@ static void the_end_of_a_stream_ends_a_read_and_is_told(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     reader_start(&r);
     assert_int_equal(shutdown(p->peer, SHUT_WR), 0);
     reader_join(&r);
@@ -183,9 +187,7 @@ a_closed_stream_is_kept_for_its_reader_and_its_end_is_not(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     witness_close(&p->link);
     assert_true(wait_until(peer_is_told, p, DEADLINE_MS));
     assert_true(wait_until(reader_is_waited_for, &r, DEADLINE_MS));
@@ -202,9 +204,7 @@ static void a_closed_stream_is_kept_for_one_that_lost_it(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     assert_true(wait_until(reader_lost, &r, DEADLINE_MS));
     witness_close(&p->link);
     assert_true(wait_until(reader_is_waited_for, &r, DEADLINE_MS));
@@ -218,9 +218,7 @@ static void a_close_ends_a_read_that_sleeps(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     reader_start(&r);
     witness_close(&p->link);
     reader_join(&r);
@@ -255,9 +253,7 @@ static void a_reader_that_sleeps_long_loses_it_to_the_loop(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     reader_start(&r);
     assert_true(wait_until(is_over, &r, DEADLINE_MS));
     reader_join(&r);
@@ -285,9 +281,7 @@ static void a_wanted_stream_is_read_by_the_loop(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     reader_return(&r);
     assert_int_equal(write(p->peer, "y", 1), 1);
     assert_true(wait_until(is_back, &r, DEADLINE_MS));
@@ -321,9 +315,7 @@ static void a_short_send_beside_a_reader_comes_writable(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     reader_start(&r);
     send_until_short(p);
     assert_true(wait_until(is_drained, p, DEADLINE_MS));
@@ -337,9 +329,7 @@ a_reader_that_is_stopped_before_it_sleeps_keeps_nothing(void **state)
     pair *p = *state;
     reader r;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     send_until_short(p);
     assert_true(wait_until(is_drained, p, DEADLINE_MS));
     assert_int_equal(write(p->peer, "hello", 5), 5);
@@ -355,9 +345,7 @@ static void a_reader_that_is_stopped_after_its_sleep_keeps_nothing(void **state)
     reader r;
     gate g;
 
-    pair_connect(p, pair_listen_unix(p));
-    r = reader_of(p);
-    reader_borrows(&r);
+    borrow(&r, p);
     before = p->link.received;
     gate_close(&g, &p->w);
     assert_int_equal(write(p->peer, "hello", 5), 5);
