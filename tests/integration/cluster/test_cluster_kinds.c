@@ -21,15 +21,23 @@ typedef struct pair {
     char name[RINGED_NAME];
 } pair;
 
-static void at_each(void (*test)(const pair *p))
+typedef struct trial {
+    void (*run)(const pair *p);
+} trial;
+
+static void at_each(void **state)
 {
+    const trial *t = *state;
     pair p = {.a = ringed_open(NULL), .b = ringed_open(NULL)};
 
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         p.at = ringed()->nodes[i];
-        test(&p);
+        t->run(&p);
     }
+    (void)made_end(state);
 }
+
+#define AT_EACH(name, run) CHECK_CASE(name, at_each, (&(trial){run}))
 
 static void be_named(pair *p, const char *begin)
 {
@@ -66,12 +74,6 @@ static void read_and_write(const pair *given)
     lk_rwlock_free(there);
 }
 
-static void read_write_locks(void **state)
-{
-    (void)state;
-    at_each(read_and_write);
-}
-
 /* ---- fair locks ------------------------------------------------------------------- */
 
 static void be_fair(const pair *given)
@@ -104,12 +106,6 @@ static void be_fair(const pair *given)
     lk_fairlock_free(there);
 }
 
-static void fair_locks(void **state)
-{
-    (void)state;
-    at_each(be_fair);
-}
-
 /* ---- semaphores --------------------------------------------------------------------- */
 
 static void take_permits(const pair *given)
@@ -138,12 +134,6 @@ static void take_permits(const pair *given)
     lk_semaphore_free(there);
 }
 
-static void semaphores(void **state)
-{
-    (void)state;
-    at_each(take_permits);
-}
-
 static void take_plainly(const pair *given)
 {
     pair p = *given;
@@ -164,12 +154,6 @@ static void take_plainly(const pair *given)
     assert_status(lk_plain_semaphore_delete(here), LK_OK);
     lk_plain_semaphore_free(here);
     lk_plain_semaphore_free(there);
-}
-
-static void plain_semaphores(void **state)
-{
-    (void)state;
-    at_each(take_plainly);
 }
 
 /* ---- latches and cells ---------------------------------------------------------------- */
@@ -193,12 +177,6 @@ static void open_latch(const pair *given)
     assert_status(call_wait(&opened, p.b), LK_OK);
     lk_latch_free(here);
     lk_latch_free(there);
-}
-
-static void latches(void **state)
-{
-    (void)state;
-    at_each(open_latch);
 }
 
 static void write_cell(const pair *given)
@@ -232,12 +210,6 @@ static void write_cell(const pair *given)
     assert_status(lk_hold_release(hold), LK_OK);
     lk_cell_free(cell);
     lk_cell_free(aside);
-}
-
-static void cells(void **state)
-{
-    (void)state;
-    at_each(write_cell);
 }
 
 /* ---- what is made of several names -------------------------------------------------------- */
@@ -338,12 +310,6 @@ static void lead(const pair *given)
     lk_leader_free(there);
 }
 
-static void leaders(void **state)
-{
-    (void)state;
-    at_each(lead);
-}
-
 /* ---- what says that it does not ------------------------------------------------------------- */
 
 static void a_redlock_takes_no_cluster(void **state)
@@ -372,16 +338,16 @@ static void who_holds_is_told_without_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MADE_TEST(read_write_locks),
-        MADE_TEST(fair_locks),
-        MADE_TEST(semaphores),
-        MADE_TEST(plain_semaphores),
-        MADE_TEST(latches),
-        MADE_TEST(cells),
+        AT_EACH(read_write_locks, read_and_write),
+        AT_EACH(fair_locks, be_fair),
+        AT_EACH(semaphores, take_permits),
+        AT_EACH(plain_semaphores, take_plainly),
+        AT_EACH(latches, open_latch),
+        AT_EACH(cells, write_cell),
         MADE_TEST(a_multilock_over_all_masters),
         MADE_TEST(stripes_at_all_masters),
         MADE_TEST(a_flight_lands_for_all),
-        MADE_TEST(leaders),
+        AT_EACH(leaders, lead),
         MADE_TEST(a_redlock_takes_no_cluster),
         MADE_TEST(who_holds_is_told_without_records),
     };
