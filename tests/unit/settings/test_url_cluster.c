@@ -5,91 +5,60 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "settings/settings.h"
 #include "support/check.h"
-
-static lk__url url;
-
-static int end(void **state)
-{
-    (void)state;
-    lk__url_done(&url);
-    return 0;
-}
-
-static void read_url(const char *text)
-{
-    lk__url_done(&url);
-    if (lk__url_parse(&url, text) != LK_OK)
-        fail_msg("%s: %s", text, lk_last_error());
-}
+#include "support/urls.h"
 
 static void assert_described(const char *text, const char *expected)
 {
     char description[1024];
 
-    read_url(text);
+    url_read(text);
     assert_true(url.is_cluster);
     assert_status(lk__url_describe(&url, description, sizeof(description)),
                   LK_OK);
     assert_string_equal(description, expected);
     /* What is described is described as itself. */
-    read_url(expected);
+    url_read(expected);
     assert_status(lk__url_describe(&url, description, sizeof(description)),
                   LK_OK);
     assert_string_equal(description, expected);
 }
 
-static void assert_refused(const char *text, const char *words)
-{
-    lk__url untouched = url;
-
-    assert_status(lk__url_parse(&url, text), LK_EURL);
-    assert_memory_equal(&url, &untouched, sizeof(url));
-    if (strstr(lk_last_error(), words) == NULL)
-        assert_string_equal(lk_last_error(), words);
-}
-
 /* ---- understood ----------------------------------------------------------- */
 
-static void the_nodes_are_read(void **state)
+static void the_nodes_are_read(NO_STATE)
 {
-    (void)state;
-    read_url("redis+cluster://u:p@h1:7000,h2,[::1]:7002/0?name=n");
+    url_read("redis+cluster://u:p@h1:7000,h2,[::1]:7002/0?name=n");
     assert_true(url.is_cluster);
     assert_false(url.tls);
     assert_null(url.host);
     assert_null(url.path);
     assert_null(url.master);
     assert_int_equal(url.server_count, 3);
-    assert_string_equal(url.servers[0].host, "h1");
-    assert_int_equal(url.servers[0].port, 7000);
-    assert_string_equal(url.servers[1].host, "h2");
-    assert_int_equal(url.servers[1].port, 6379);
-    assert_string_equal(url.servers[2].host, "::1");
-    assert_int_equal(url.servers[2].port, 7002);
+    assert_url_server(0, "h1", 7000);
+    assert_url_server(1, "h2", 6379);
+    assert_url_server(2, "::1", 7002);
     assert_string_equal(url.options.user, "u");
     assert_string_equal(url.options.password, "p");
     assert_string_equal(url.options.name, "n");
 }
 
-static void one_node_of_a_cluster_will_do(void **state)
+static void one_node_of_a_cluster_will_do(NO_STATE)
 {
-    (void)state;
-    read_url("redis+cluster://h");
+    url_read("redis+cluster://h");
     assert_true(url.is_cluster);
     assert_null(url.host);
     assert_int_equal(url.server_count, 1);
-    read_url("redis://h"); /* no cluster of its own accord */
+    url_read("redis://h"); /* no cluster of its own accord */
     assert_false(url.is_cluster);
     assert_string_equal(url.host, "h");
     assert_int_equal(url.server_count, 0);
 }
 
-static void every_spelling_becomes_one(void **state)
+static void every_spelling_becomes_one(NO_STATE)
 {
     static const char *const texts[] = {
         "redis+cluster://h1:7000,h2/0",
@@ -103,12 +72,11 @@ static void every_spelling_becomes_one(void **state)
         "redis://h1:7000/0?addr=h2:6379",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_described(texts[i], "redis+cluster://h1:7000,h2:6379");
 }
 
-static void with_tls_it_is_another_scheme(void **state)
+static void with_tls_it_is_another_scheme(NO_STATE)
 {
     static const char *const texts[] = {"rediss+cluster://h1,h2?sni=n",
                                         "rediss-cluster://h1,h2?sni=n",
@@ -117,81 +85,78 @@ static void with_tls_it_is_another_scheme(void **state)
                                         "rediss://h1,h2?sni=n",
                                         "valkeys://h1?addr=h2&sni=n"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_described(texts[i], "rediss+cluster://h1:6379,h2:6379"
                                    "?tls_server_name=n");
 }
 
-static void all_but_the_password_is_described(void **state)
+static void all_but_the_password_is_described(NO_STATE)
 {
-    (void)state;
     assert_described("redis+cluster://u:p@[fe80::1%25e]:7000,h/0?interop="
                      "redisson&db=0&offline_ms=9s",
                      "redis+cluster://u:***@[fe80::1%25e]:7000,h:6379"
                      "?offline_ms=9000ms&interop=redisson");
 }
 
-static void a_cluster_has_up_to_15_seeds(void **state)
+static void a_cluster_has_up_to_15_seeds(NO_STATE)
 {
     static const char many[] = "redis+cluster://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o";
     char text[sizeof(many) + 20];
 
-    (void)state;
-    read_url(many);
+    url_read(many);
     assert_int_equal(url.server_count, 15);
     (void)snprintf(text, sizeof(text), "%s,p", many);
-    assert_refused(text, "at byte 47: more than 15 hosts");
+    assert_url_refused(text, "at byte 47: more than 15 hosts");
     (void)snprintf(text, sizeof(text), "%s?node=p", many);
-    assert_refused(text, "more than 15 hosts");
+    assert_url_refused(text, "more than 15 hosts");
 }
 
 /* ---- refused -------------------------------------------------------------- */
 
-static void a_cluster_has_one_database(void **state)
+static void a_cluster_has_one_database(NO_STATE)
 {
-    (void)state;
-    assert_refused("redis+cluster://h/1", "at byte 19: a cluster has database "
-                                          "0 alone; leave the database out");
-    assert_refused("redis+cluster://h?db=1", "at byte 19: a cluster has");
-    assert_refused("redis+cluster://h?name=n&database=1",
-                   "at byte 26: a cluster has");
-    assert_refused("redis://h1,h2/1", "a cluster has");
-    assert_refused("redis://h1/1?addr=h2", "a cluster has");
-    assert_refused("redis+cluster://h/m", "the database has to be a number");
-    read_url("redis+cluster://h/1?db=0");
+    assert_url_refused("redis+cluster://h/1",
+                       "at byte 19: a cluster has database "
+                       "0 alone; leave the database out");
+    assert_url_refused("redis+cluster://h?db=1", "at byte 19: a cluster has");
+    assert_url_refused("redis+cluster://h?name=n&database=1",
+                       "at byte 26: a cluster has");
+    assert_url_refused("redis://h1,h2/1", "a cluster has");
+    assert_url_refused("redis://h1/1?addr=h2", "a cluster has");
+    assert_url_refused("redis+cluster://h/m",
+                       "the database has to be a number");
+    url_read("redis+cluster://h/1?db=0");
     assert_int_equal(url.options.db, 0);
 }
 
-static void a_wrong_list_of_nodes_is_refused(void **state)
+static void a_wrong_list_of_nodes_is_refused(NO_STATE)
 {
-    (void)state;
-    assert_refused("redis+cluster:h", "two slashes");
-    assert_refused("redis+cluster://", "at byte 17: a host is missing");
-    assert_refused("redis+cluster:///0", "a host is missing");
-    assert_refused("redis+cluster://h1,", "a host is missing");
-    assert_refused("redis://h1,,h2", "at byte 12: a host is missing");
-    assert_refused("redis://,h2", "a host is missing");
-    assert_refused("redis+cluster://h1:0,h2", "the port");
-    assert_refused("redis+cluster://h1,h*", "not the name");
-    assert_refused("redis+cluster://h1,h2,H1:6379", "twice");
-    assert_refused("redis+cluster://h1?node=h1", "twice");
-    assert_refused("redis+cluster://h1?node=h2*", "not the name");
-    assert_refused("redis+cluster://h1?addr=h2", "no option 'addr'");
-    assert_refused("redis://h1?node=h2", "no option 'node'");
-    assert_refused("redis+cluster://secret@h1", "user or password?");
+    assert_url_refused("redis+cluster:h", "two slashes");
+    assert_url_refused("redis+cluster://", "at byte 17: a host is missing");
+    assert_url_refused("redis+cluster:///0", "a host is missing");
+    assert_url_refused("redis+cluster://h1,", "a host is missing");
+    assert_url_refused("redis://h1,,h2", "at byte 12: a host is missing");
+    assert_url_refused("redis://,h2", "a host is missing");
+    assert_url_refused("redis+cluster://h1:0,h2", "the port");
+    assert_url_refused("redis+cluster://h1,h*", "not the name");
+    assert_url_refused("redis+cluster://h1,h2,H1:6379", "twice");
+    assert_url_refused("redis+cluster://h1?node=h1", "twice");
+    assert_url_refused("redis+cluster://h1?node=h2*", "not the name");
+    assert_url_refused("redis+cluster://h1?addr=h2", "no option 'addr'");
+    assert_url_refused("redis://h1?node=h2", "no option 'node'");
+    assert_url_refused("redis+cluster://secret@h1", "user or password?");
 }
 
-static void of_other_topologies_is_what_says_so(void **state)
+static void of_other_topologies_is_what_says_so(NO_STATE)
 {
-    (void)state;
-    assert_refused("redis+cluster://h?sentinel_user=u", "redis+sentinel://");
-    assert_refused("redis://h?failover=fast", "redis+sentinel://");
-    assert_refused("redis+cluster://h?master_name=m", "no option");
-    assert_refused("redis+cluster://h#m", "a # has to");
-    assert_refused("redis+cluster://h?sni=n", "write rediss+cluster://");
-    assert_refused("redis://h?sni=n&addr=h2", "write rediss://");
-    read_url("redis://h1:1?addr=h2:2&master_name=m");
+    assert_url_refused("redis+cluster://h?sentinel_user=u",
+                       "redis+sentinel://");
+    assert_url_refused("redis://h?failover=fast", "redis+sentinel://");
+    assert_url_refused("redis+cluster://h?master_name=m", "no option");
+    assert_url_refused("redis+cluster://h#m", "a # has to");
+    assert_url_refused("redis+cluster://h?sni=n", "write rediss+cluster://");
+    assert_url_refused("redis://h?sni=n&addr=h2", "write rediss://");
+    url_read("redis://h1:1?addr=h2:2&master_name=m");
     assert_false(url.is_cluster);
     assert_string_equal(url.master, "m");
 }
@@ -203,15 +168,14 @@ settings_of(lk__settings *ret_settings, const char *text, uint64_t db)
 {
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .db = db};
 
-    read_url(text);
+    url_read(text);
     return lk__settings_of(ret_settings, &url, &options);
 }
 
-static void a_client_gets_its_seeds(void **state)
+static void a_client_gets_its_seeds(NO_STATE)
 {
     lk__settings settings = {.host = NULL};
 
-    (void)state;
     assert_status(settings_of(&settings, "redis+cluster://u:p@h1:7000,h2", 0),
                   LK_OK);
     assert_null(settings.host);
@@ -230,11 +194,10 @@ static void a_client_gets_its_seeds(void **state)
     lk__settings_done(&settings);
 }
 
-static void a_client_of_no_cluster_gets_none(void **state)
+static void a_client_of_no_cluster_gets_none(NO_STATE)
 {
     lk__settings settings = {.host = NULL};
 
-    (void)state;
     assert_status(settings_of(&settings, "redis+sentinel://h1,h2/m", 3), LK_OK);
     assert_int_equal(settings.seed_count, 0);
     assert_int_equal(settings.sentinel_count, 2);
@@ -253,27 +216,25 @@ static uint64_t offline_ms_of(const char *text)
 }
 
 /* Of Redis' own settings a failover takes 15 to 30 seconds, and some more. */
-static void a_wait_rides_out_a_failover(void **state)
+static void a_wait_rides_out_a_failover(NO_STATE)
 {
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 5000};
     lk__settings settings = {.host = NULL};
 
-    (void)state;
     assert_int_equal(offline_ms_of("redis://h"), 5000);
     assert_int_equal(offline_ms_of("redis+cluster://h"), 60000);
     assert_int_equal(offline_ms_of("redis+sentinel://h/m"), 60000);
     assert_int_equal(offline_ms_of("redis+cluster://h?offline_ms=7s"), 7000);
-    read_url("redis+cluster://h");
+    url_read("redis+cluster://h");
     assert_status(lk__settings_of(&settings, &url, &options), LK_OK);
     assert_int_equal(settings.offline_ms, 5000);
     lk__settings_done(&settings);
 }
 
-static void a_database_that_is_told_otherwise_is_refused(void **state)
+static void a_database_that_is_told_otherwise_is_refused(NO_STATE)
 {
     lk__settings settings = {.host = NULL};
 
-    (void)state;
     assert_status(settings_of(&settings, "redis+cluster://h", 2), LK_EINVAL);
     assert_string_equal(lk_last_error(),
                         "db is 2; a cluster has database 0 alone");
@@ -286,15 +247,14 @@ static bool fails(void)
     return left-- == 0;
 }
 
-static void without_memory_nothing_is_made(void **state)
+static void without_memory_nothing_is_made(NO_STATE)
 {
     lk_status status = LK_ENOMEM;
     lk__settings settings = {.host = NULL};
 
-    (void)state;
     for (int n = 0; status == LK_ENOMEM; n++) {
         left = n;
-        read_url("redis+cluster://u:p@h1,h2");
+        url_read("redis+cluster://u:p@h1,h2");
         lk__mem_fail(fails);
         status = lk__settings_of(&settings, &url,
                                  &(lk_client_options){LK_CLIENT_OPTIONS_INIT,
@@ -305,8 +265,6 @@ static void without_memory_nothing_is_made(void **state)
     assert_status(status, LK_OK);
     lk__settings_done(&settings);
 }
-
-#define URL_TEST(f) cmocka_unit_test_teardown(f, end)
 
 int main(void)
 {
