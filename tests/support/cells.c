@@ -2,7 +2,6 @@
 #include "support/cells.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/call.h"

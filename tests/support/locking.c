@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/locking.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "support/check.h"
 #include "support/wait.h"

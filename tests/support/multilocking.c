@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/multilocking.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"

@@ -23,9 +23,8 @@ static char program[256];
 static const char *env[4];
 static tool_how how;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     (void)snprintf(folder, sizeof(folder), "/tmp/lk-local-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
@@ -39,9 +38,8 @@ static int start(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     (void)tool_code(&how, "server", "stop", NULL);
     tool_free_all();
     (void)tool_code(&(tool_how){.program = "rm"}, "-r", folder, NULL);
@@ -62,9 +60,8 @@ static long server_process(void)
     return pid;
 }
 
-static void without_any_configuration_it_is_started_and_said(void **state)
+static void without_any_configuration_it_is_started_and_said(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 75, "not running\n", "", "server", NULL);
     assert_tool(&how, 0, "hi\n",
                 "latchkey run: no server is configured: using a private one, "
@@ -75,21 +72,19 @@ static void without_any_configuration_it_is_started_and_said(void **state)
                 "echo", "hi", NULL);
 }
 
-static void who_asks_for_it_is_told_once(void **state)
+static void who_asks_for_it_is_told_once(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "hi\n", "started a private server", "-u",
                 "local:", "run", "n", "echo", "hi", NULL);
     assert_tool(&how, 0, "hi\n", "", "-u", "local:", "run", "n", "echo", "hi",
                 NULL);
 }
 
-static void many_at_once_share_one(void **state)
+static void many_at_once_share_one(NO_STATE)
 {
     tool *tools[8];
     long pid;
 
-    (void)state;
     for (size_t i = 0; i < 8; i++)
         tools[i] = tool_start(
             &how, "-qulocal:", "run", "n", "-c",
@@ -105,11 +100,10 @@ static void many_at_once_share_one(void **state)
     assert_true(pid > 0);
 }
 
-static void it_can_be_stopped_and_comes_again(void **state)
+static void it_can_be_stopped_and_comes_again(NO_STATE)
 {
     long pid;
 
-    (void)state;
     assert_tool(&how, 0, "running: process ", "", "server", "start", NULL);
     pid = server_process();
     assert_tool(&how, 0, "", "", "server", "stop", NULL);
@@ -128,11 +122,10 @@ static bool is_deaf(void *data)
 
 /* Its socket is still there, and nobody listens: the last of its threads has
    ended as well. */
-static void one_that_was_killed_is_started_again(void **state)
+static void one_that_was_killed_is_started_again(NO_STATE)
 {
     long pid;
 
-    (void)state;
     assert_tool(&how, 0, NULL, "", "server", "start", NULL);
     pid = server_process();
     assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
@@ -141,31 +134,28 @@ static void one_that_was_killed_is_started_again(void **state)
     assert_true(server_process() != pid);
 }
 
-static void it_outlives_the_session_that_started_it(void **state)
+static void it_outlives_the_session_that_started_it(NO_STATE)
 {
     long pid;
 
-    (void)state;
     assert_tool(&how, 0, "running", "", "server", "start", NULL);
     pid = server_process();
     assert_int_equal(getsid((pid_t)pid) == getsid(0), 0);
     assert_true(getpgid((pid_t)pid) != getpgrp());
 }
 
-static void it_is_never_in_the_place_of_another(void **state)
+static void it_is_never_in_the_place_of_another(NO_STATE)
 {
     tool_how away = how;
 
-    (void)state;
     away.url = "unix:/nonexistent/s?offline_ms=100ms";
     assert_tool(&away, 69, "", "start Redis with", "run", "n", "echo", "hi",
                 NULL);
     assert_tool(&how, 75, "not running\n", "", "server", NULL);
 }
 
-static void looking_does_not_start_it(void **state)
+static void looking_does_not_start_it(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "/redis.sock", "", "url", NULL);
     assert_tool(&how, 0, "url = local:\n    from default", "", "config",
                 "--explain", NULL);
@@ -173,13 +163,12 @@ static void looking_does_not_start_it(void **state)
     assert_tool(&how, 75, ",\"pid\":null}", "", "server", "--json", NULL);
 }
 
-static void a_directory_that_others_may_enter_is_refused(void **state)
+static void a_directory_that_others_may_enter_is_refused(NO_STATE)
 {
     static const char words[] = "is not a directory of yours alone";
     tool *t = tool_start(&how, "url", NULL);
     char path[160];
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     (void)snprintf(path, sizeof(path), "%s", tool_out(t) + strlen("unix://"));
     *strrchr(path, '/') = '\0';
@@ -191,10 +180,9 @@ static void a_directory_that_others_may_enter_is_refused(void **state)
     assert_tool(&how, 78, "", words, "run", "n", "echo", "hi", NULL);
 }
 
-static void without_the_program_it_says_what_to_install(void **state)
+static void without_the_program_it_says_what_to_install(NO_STATE)
 {
     env[1] = "LATCHKEY_SERVER_PROGRAM=/nonexistent/redis";
-    (void)state;
     assert_tool(&how, 69, "",
                 "no private server: /nonexistent/redis: No such file", "run",
                 "n", "echo", "hi", NULL);

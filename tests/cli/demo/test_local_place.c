@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,9 +26,8 @@ enum { SOON_MS = 10000, NOBODY = 65534 };
 static char folder[64];
 static char place[128]; /* a part of it for the server */
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     (void)snprintf(folder, sizeof(folder), "/tmp/lk-place-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
@@ -37,9 +35,8 @@ static int start(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     return tool_code(&(tool_how){.program = "rm"}, "-r", folder, NULL);
 }
@@ -94,7 +91,7 @@ static bool has_home(void)
 /* This is about the real home of whoever runs the test, and about a server that
    may be there already. */
 
-static void one_user_has_one_whatever_the_environment(void **state)
+static void one_user_has_one_whatever_the_environment(NO_STATE)
 {
     const char *const *const environments[] = {su_like, desktop, runtime};
     const tool_how plain = {.env = bare};
@@ -103,7 +100,6 @@ static void one_user_has_one_whatever_the_environment(void **state)
     tool *holder;
     bool was_there;
 
-    (void)state;
     (void)snprintf(variable, sizeof(variable), "XDG_RUNTIME_DIR=%s", folder);
     (void)snprintf(name, sizeof(name), "latchkey-test-%d", (int)getpid());
     runtime[0] = variable;
@@ -130,7 +126,7 @@ static void one_user_has_one_whatever_the_environment(void **state)
 }
 
 /* Several machines may share a home, and each has a server of its own. */
-static void it_is_named_after_the_running_kernel(void **state)
+static void it_is_named_after_the_running_kernel(NO_STATE)
 {
     char boot[64] = "";
     char wanted[256];
@@ -139,7 +135,6 @@ static void it_is_named_after_the_running_kernel(void **state)
     const tool_how how = {.env = env};
     char shown[256];
 
-    (void)state;
     assert_non_null(file);
     assert_non_null(fgets(boot, sizeof(boot), file));
     (void)fclose(file);
@@ -150,7 +145,7 @@ static void it_is_named_after_the_running_kernel(void **state)
     assert_tool(&how, 0, shown, "", "url", "local:", NULL);
 }
 
-static void a_place_that_cannot_be_is_refused_with_words(void **state)
+static void a_place_that_cannot_be_is_refused_with_words(NO_STATE)
 {
     const char *relative[] = {"LATCHKEY_SERVER_DIRECTORY=here", NULL};
     const char *device[] = {"LATCHKEY_SERVER_DIRECTORY=/dev/null/x", NULL};
@@ -158,7 +153,6 @@ static void a_place_that_cannot_be_is_refused_with_words(void **state)
     const char *distant[] = {variable, NULL};
     tool_how how = {.env = relative};
 
-    (void)state;
     assert_tool(&how, 78, "", "LATCHKEY_SERVER_DIRECTORY: it has to begin with",
                 "server", NULL);
     how.env = device;
@@ -209,12 +203,11 @@ static void try_in(const char *path, int code, const char *words)
 
 /* A user who may write to a directory may put another one in the place of what is in
    it, whoever owns that. */
-static void a_way_that_others_can_change_is_refused(void **state)
+static void a_way_that_others_can_change_is_refused(NO_STATE)
 {
     static const char words[] = "others may write to it";
     char below[160];
 
-    (void)state;
     assert_int_equal(mkdir(place, 0700), 0);
     (void)snprintf(below, sizeof(below), "%s/b", place);
     assert_int_equal(mkdir(below, 0700), 0);
@@ -232,9 +225,8 @@ static void a_way_that_others_can_change_is_refused(void **state)
     try_in(below, 78, words);
 }
 
-static void a_place_that_somebody_else_took_first_is_refused(void **state)
+static void a_place_that_somebody_else_took_first_is_refused(NO_STATE)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(chmod(folder, 01777), 0);
@@ -250,11 +242,10 @@ static void make_link(void)
 }
 
 /* The maker of a link may lead it elsewhere tomorrow: then two have two servers. */
-static void a_link_of_somebody_else_is_not_followed(void **state)
+static void a_link_of_somebody_else_is_not_followed(NO_STATE)
 {
     char in_it[160];
 
-    (void)state;
     (void)snprintf(target, sizeof(target), "%s/t", folder);
     (void)snprintf(in_it, sizeof(in_it), "%s/b", place);
     assert_int_equal(chmod(folder, 01777), 0);
@@ -271,11 +262,10 @@ static void a_link_of_somebody_else_is_not_followed(void **state)
 }
 
 /* A link of the user's own in a directory where others can replace it. */
-static void a_link_that_others_can_replace_is_not_followed(void **state)
+static void a_link_that_others_can_replace_is_not_followed(NO_STATE)
 {
     char link[160];
 
-    (void)state;
     (void)snprintf(target, sizeof(target), "%s/t", folder);
     (void)snprintf(link, sizeof(link), "%s/l", place);
     assert_int_equal(mkdir(target, 0700), 0);
@@ -308,14 +298,13 @@ static cli_local local_in(const char *directory)
     return local;
 }
 
-static void one_who_takes_it_between_look_and_use_gains_nothing(void **state)
+static void one_who_takes_it_between_look_and_use_gains_nothing(NO_STATE)
 {
     const cli c = {.called = "test"};
     const cli_local local = local_in(place);
     server *redis;
     bool is_new;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     redis = server_start(NULL);
@@ -358,7 +347,7 @@ static bool is_listening(void *data)
     return is_there;
 }
 
-static void a_server_of_somebody_else_is_refused(void **state)
+static void a_server_of_somebody_else_is_refused(NO_STATE)
 {
     const cli c = {.called = "test"};
     const cli_local local = local_in(place);
@@ -366,7 +355,6 @@ static void a_server_of_somebody_else_is_refused(void **state)
     bool is_new;
     pid_t pid;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(chmod(folder, 01777), 0);

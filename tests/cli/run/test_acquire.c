@@ -28,9 +28,8 @@ static int start(void **state)
     return 0;
 }
 
-static void a_shell_holds_it_between_its_commands(void **state)
+static void a_shell_holds_it_between_its_commands(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "75\n0\n0\n74\n", NULL, "-c",
                 "eval \"$($tool acquire n --lease 10m --export)\"\n"
                 "$tool -q run -n n true; echo $?\n"
@@ -42,7 +41,7 @@ static void a_shell_holds_it_between_its_commands(void **state)
 }
 
 /* Nobody renews what was handed over with a short lease. */
-static void one_that_had_to_wait_has_its_whole_lease(void **state)
+static void one_that_had_to_wait_has_its_whole_lease(NO_STATE)
 {
     static const char *const kinds[][2] = {{"-l30s", "-l1h"},
                                            {"--fair", "--fair"},
@@ -50,7 +49,6 @@ static void one_that_had_to_wait_has_its_whole_lease(void **state)
                                            {"--read", "--write"},
                                            {"--sem=1", "--sem=1"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         tool *holder = tool_start(&how, "lock", kinds[i][0], "n", "-c",
                                   "echo in; exec sleep 100", NULL);
@@ -69,13 +67,12 @@ static void one_that_had_to_wait_has_its_whole_lease(void **state)
 }
 
 /* An eval of nothing would be a success. */
-static void an_export_that_fails_ends_the_script(void **state)
+static void an_export_that_fails_ends_the_script(NO_STATE)
 {
     static const char *const ways[] = {"-n n -l1m", "-n n -l1m -E0", "n -l0",
                                        "n -l1m --nonsense", "n -l1m -w0.2"};
     char line[256];
 
-    (void)state;
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
     for (size_t i = 0; i < 5; i++) {
         (void)snprintf(line, sizeof(line),
@@ -95,9 +92,8 @@ static void an_export_that_fails_ends_the_script(void **state)
                 NULL);
 }
 
-static void a_hold_that_has_ended_is_not_called_lost_work(void **state)
+static void a_hold_that_has_ended_is_not_called_lost_work(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 74, "",
                 "latchkey release: this hold of lock 'n' has ended: "
                 "released before",
@@ -107,9 +103,8 @@ static void a_hold_that_has_ended_is_not_called_lost_work(void **state)
                 NULL);
 }
 
-static void any_name_survives_the_shell(void **state)
+static void any_name_survives_the_shell(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "it's  $(a) \"b\"\n0\n", "", "-c",
                 "eval \"$($tool acquire \"it's  \\$(a) \\\"b\\\"\" --lease 10m "
                 "--export)\"\n"
@@ -120,9 +115,8 @@ static void any_name_survives_the_shell(void **state)
 }
 
 /* The last one first; what `hold` keeps meanwhile is not forgotten. */
-static void a_shell_may_hold_one_within_another(void **state)
+static void a_shell_may_hold_one_within_another(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "1 1 1\n1 1 0\n1 0 0\n0 0 0\n64\n", NULL, "-c",
                 "held() { $tool -q lock -n $1 true && a=0 || a=1; }\n"
                 "put() { held n; x=$a; held m; y=$a; held k; echo $x $y $a; }\n"
@@ -137,9 +131,8 @@ static void a_shell_may_hold_one_within_another(void **state)
 }
 
 /* One that was lost is not in the way of those around it. */
-static void a_hold_that_is_lost_is_left_as_well(void **state)
+static void a_hold_that_is_lost_is_left_as_well(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "", "an operator has ended this hold of lock 'm'",
                 "-c",
                 "eval \"$($tool acquire n -l1h --export)\" || exit\n"
@@ -151,9 +144,8 @@ static void a_hold_that_is_lost_is_left_as_well(void **state)
                 NULL);
 }
 
-static void one_that_is_not_obtained_leaves_those_around_it(void **state)
+static void one_that_is_not_obtained_leaves_those_around_it(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "busy\n", NULL, "-c",
                 "other=$($tool acquire m -l1h) || exit\n"
                 "eval \"$($tool acquire n -l1h --export)\" || exit\n"
@@ -164,9 +156,8 @@ static void one_that_is_not_obtained_leaves_those_around_it(void **state)
 }
 
 /* An eval of nothing succeeds, and the script would go on. */
-static void an_eval_fails_as_the_tool_does(void **state)
+static void an_eval_fails_as_the_tool_does(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "64\n0\n74\n74\n", NULL, "-c",
                 "eval \"$($tool renew --export)\"; echo $?\n"
                 "eval \"$($tool acquire n -l1h --export)\" || exit\n"
@@ -178,9 +169,8 @@ static void an_eval_fails_as_the_tool_does(void **state)
 }
 
 /* Else no program could be started any more, one day. */
-static void what_a_shell_never_goes_back_to_is_forgotten(void **state)
+static void what_a_shell_never_goes_back_to_is_forgotten(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "few\n", NULL, "-c",
                 "for turn in $(seq 50); do\n"
                 "eval \"$($tool acquire n -l1h --export)\" || exit\n"
@@ -231,11 +221,10 @@ static void assert_is_known(const char *program)
                      "$(cd / && $tool release --export)");
 }
 
-static void every_shell_is_known_in_its_substitutions(void **state)
+static void every_shell_is_known_in_its_substitutions(NO_STATE)
 {
     static const char *const programs[] = {"bash", "dash"};
 
-    (void)state;
     assert_is_known("zsh");
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         assert_is_known(programs[i]);
@@ -249,17 +238,15 @@ static void every_shell_is_known_in_its_substitutions(void **state)
     }
 }
 
-static void a_shell_that_is_not_there_is_refused(void **state)
+static void a_shell_that_is_not_there_is_refused(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, NULL, "--pid 1: there is no such process", "acquire",
                 "n", "-l1m", "--pid", "1", NULL);
 }
 
 /* What the shell that calls a script holds is not the script's to give back. */
-static void a_script_leaves_what_its_caller_has(void **state)
+static void a_script_leaves_what_its_caller_has(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "none\n75\n", NULL, "-c",
                 "eval \"$($tool acquire n -l1h --export)\" || exit\n"
                 "sh -c 'eval \"$($tool acquire m -l1h --export)\" || exit\n"
@@ -269,13 +256,12 @@ static void a_script_leaves_what_its_caller_has(void **state)
                 NULL);
 }
 
-static void every_kind_can_be_acquired(void **state)
+static void every_kind_can_be_acquired(NO_STATE)
 {
     static const char *const kinds[] = {"--fair", "--read", "--write",
                                         "--sem=2", "--wait=1"};
     char line[256];
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         (void)snprintf(line, sizeof(line),
                        "hold=$($tool acquire %s k%zu -l 1m) && "
@@ -286,12 +272,11 @@ static void every_kind_can_be_acquired(void **state)
     }
 }
 
-static void a_lease_can_be_made_longer(void **state)
+static void a_lease_can_be_made_longer(NO_STATE)
 {
     tool *t = tool_start(&how, "acquire", "n", "--lease", "10", NULL);
     char hold[1400];
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_true(server_integer(redis, "PTTL n") <= 10000);
     (void)snprintf(hold, sizeof(hold), "%s", tool_out(t));
@@ -302,9 +287,8 @@ static void a_lease_can_be_made_longer(void **state)
                 hold, NULL);
 }
 
-static void without_a_lease_it_is_refused(void **state)
+static void without_a_lease_it_is_refused(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, "", "give --lease TIME, of at least 1s", "acquire",
                 "n", NULL);
     assert_tool(&how, 64, "", "which hold? LATCHKEY_HOLD is not set", "renew",
@@ -316,9 +300,8 @@ static void without_a_lease_it_is_refused(void **state)
 
 /* The most likely reason is said: the lines of acquire or hold were not
    evaluated, or a name was given. */
-static void a_release_of_nothing_says_why(void **state)
+static void a_release_of_nothing_says_why(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, "",
                 "neither LATCHKEY_HOLD nor LATCHKEY_KEEPER is set: was what "
                 "acquire or hold wrote evaluated?",
@@ -336,11 +319,10 @@ static void a_release_of_nothing_says_why(void **state)
                 "-c", "LATCHKEY_KEEPER=1:1 $tool renew", NULL);
 }
 
-static void what_is_held_is_not_obtained(void **state)
+static void what_is_held_is_not_obtained(NO_STATE)
 {
     char wait[32];
 
-    (void)state;
     (void)snprintf(wait, sizeof(wait), "-w%ums", wait_scaled_ms(2000));
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1h", NULL), 0);
     assert_tool(&how, 75, "", "lock 'n' is not obtained", "acquire", "-n", "n",
@@ -350,19 +332,17 @@ static void what_is_held_is_not_obtained(void **state)
                 NULL);
 }
 
-static void it_ends_with_its_lease(void **state)
+static void it_ends_with_its_lease(NO_STATE)
 {
-    (void)state;
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1s", NULL), 0);
     assert_int_equal(tool_code(&how, "run", "-w10", "n", "true", NULL), 0);
 }
 
 /* Whoever asks later finds the process that ran it; that one may be gone. */
-static void it_says_which_process_ran_it(void **state)
+static void it_says_which_process_ran_it(NO_STATE)
 {
     char why[64];
 
-    (void)state;
     (void)snprintf(why, sizeof(why), ", pid %d (", (int)getpid());
     assert_tool(&how, 0, NULL, "", "acquire", "n", "--lease", "10m", NULL);
     assert_tool(&how, 0, why, "", "who", "n", NULL);
@@ -374,11 +354,10 @@ static void it_says_which_process_ran_it(void **state)
 
 /* The caller is told whole, and no character is cut in two: with one byte more
    before them, the others would be cut. */
-static void a_long_reason_makes_room_for_the_caller(void **state)
+static void a_long_reason_makes_room_for_the_caller(NO_STATE)
 {
     char why[302] = "x", pid[64];
 
-    (void)state;
     for (size_t i = 1; i < sizeof(why) - 1; i += 2)
         memcpy(why + i, "\xc3\xa4", 2);
     why[sizeof(why) - 1] = '\0';
@@ -394,22 +373,20 @@ static void a_long_reason_makes_room_for_the_caller(void **state)
 }
 
 /* Nobody could renew or release what nobody has got. */
-static void a_hold_that_cannot_be_written_is_given_back(void **state)
+static void a_hold_that_cannot_be_written_is_given_back(NO_STATE)
 {
     tool_how full = how;
 
-    (void)state;
     full.out = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_tool(&full, 74, NULL, "given back", "acquire", "n", "-l1m", NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
     (void)close(full.out);
 }
 
-static void a_signal_ends_the_wait(void **state)
+static void a_signal_ends_the_wait(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
     t = tool_start(&how, "acquire", "n", "-l1m", NULL);
     tool_wait_err(t, "waiting for n", SOON_MS);

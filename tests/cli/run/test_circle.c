@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -54,11 +53,10 @@ static size_t count(const char *text, const char *part)
 }
 
 /* Says it once, whatever looks come after it. */
-static void two_that_wait_for_each_other_are_told_so_once(void **state)
+static void two_that_wait_for_each_other_are_told_so_once(NO_STATE)
 {
     tool *one = go(0, "a", "b", ""), *two = go(1, "b", "a", "-q");
 
-    (void)state;
     open_gate();
     tool_wait_err(one, "a circle: you hold a and wait for b; ", SOON_MS);
     tool_wait_err(one, " holds b and waits for a\n  end one of these commands",
@@ -74,11 +72,10 @@ static void two_that_wait_for_each_other_are_told_so_once(void **state)
     assert_int_equal(tool_wait(two, SOON_MS), 128 + SIGTERM);
 }
 
-static void three_in_a_circle_are_named_in_their_order(void **state)
+static void three_in_a_circle_are_named_in_their_order(NO_STATE)
 {
     tool *one = go(0, "a", "b", "");
 
-    (void)state;
     go(1, "b", "c", "");
     go(2, "c", "a", "");
     open_gate();
@@ -88,11 +85,10 @@ static void three_in_a_circle_are_named_in_their_order(void **state)
 }
 
 /* The one that is waited for goes on in the end, and then the other does. */
-static void a_line_is_no_circle(void **state)
+static void a_line_is_no_circle(NO_STATE)
 {
     tool *last = go(0, "a", "b", ""), *middle = go(1, "b", "c", "-w6");
 
-    (void)state;
     go(2, "c", "none", "");
     (void)kill(tool_pid(tools[2]), SIGSTOP); /* holds it for its lease */
     open_gate();
@@ -114,7 +110,7 @@ static bool is_told(void *data)
 }
 
 /* What it has told of itself lives on for three seconds, and no longer. */
-static void one_that_was_killed_in_its_wait_makes_no_circle(void **state)
+static void one_that_was_killed_in_its_wait_makes_no_circle(NO_STATE)
 {
     static const char line[] =
         "echo held; " LK_TOOL " lock b true & echo pid=$!; wait; sleep 100";
@@ -122,7 +118,6 @@ static void one_that_was_killed_in_its_wait_makes_no_circle(void **state)
     tool *t = tool_start(&how, "lock", "a", "--", "sh", "-c", line, NULL);
     pid_t waiter = (pid_t)tool_wait_number(t, "pid", SOON_MS);
 
-    (void)state;
     tool_wait_err(t, "waiting for b", SOON_MS);
     assert_true(wait_until(is_told, NULL, SOON_MS));
     (void)kill(waiter, SIGKILL);

@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/tooling.h"
-#include "support/wait.h"
 
 enum { SOON_MS = 10000, MANY = 5 };
 
@@ -27,11 +25,10 @@ static int land_together(tool *tools[MANY])
     return code;
 }
 
-static void one_runs_it_and_all_print_it(void **state)
+static void one_runs_it_and_all_print_it(NO_STATE)
 {
     tool *tools[MANY];
 
-    (void)state;
     for (size_t i = 0; i < MANY; i++)
         tools[i] = tool_start(&how, "flight", "--ttl=1m", "k", "-c",
                               "sleep 0.2; echo pid $$; printf 'a\\0b'", NULL);
@@ -42,12 +39,11 @@ static void one_runs_it_and_all_print_it(void **state)
                 NULL);
 }
 
-static void who_fails_fails_for_all(void **state)
+static void who_fails_fails_for_all(NO_STATE)
 {
     tool *tools[MANY];
     size_t said = 0;
 
-    (void)state;
     for (size_t i = 0; i < MANY; i++)
         tools[i] =
             tool_start(&how, "flight", "--error-ttl=1m", "k", "-c",
@@ -59,9 +55,8 @@ static void who_fails_fails_for_all(void **state)
     assert_int_equal(said, 1);
 }
 
-static void a_command_that_cannot_fly_is_told(void **state)
+static void a_command_that_cannot_fly_is_told(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 127, "", "no-such: No such file", "flight", "k1",
                 "no-such", NULL);
     assert_tool(&how, 143, "", "", "flight", "k2", "-c", "kill -TERM $$", NULL);
@@ -73,37 +68,34 @@ static void a_command_that_cannot_fly_is_told(void **state)
                 NULL);
 }
 
-static void nothing_is_held_by_a_command_in_flight(void **state)
+static void nothing_is_held_by_a_command_in_flight(NO_STATE)
 {
     tool *t = tool_start(&how, "flight", "k", "env", NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_non_null(strstr(tool_out(t), "LATCHKEY_NAME=k\n"));
     assert_null(strstr(tool_out(t), "LATCHKEY_FENCE"));
     assert_null(strstr(tool_out(t), "\n\n"));
 }
 
-static void who_will_not_wait_is_75(void **state)
+static void who_will_not_wait_is_75(NO_STATE)
 {
     tool *t = tool_start(&how, "flight", "k", "-c",
                          "echo begun >&2; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_err(t, "begun\n", SOON_MS);
     assert_tool(&how, 75, "", "k: ", "flight", "-n", "k", "echo", "x", NULL);
     assert_tool(&how, 5, "", "k: ", "flight", "-w1", "-E5", "k", "echo", "x",
                 NULL);
 }
 
-static void who_dies_is_taken_over_from(void **state)
+static void who_dies_is_taken_over_from(NO_STATE)
 {
     tool *first = tool_start(&how, "flight", "k", "-c",
                              "echo child=$$ >&2; exec sleep 100", NULL);
     tool *second;
     pid_t child;
 
-    (void)state;
     tool_wait_err(first, "child=", SOON_MS);
     tool_wait_err(first, "\n", SOON_MS);
     child = (pid_t)strtol(strchr(tool_err(first), '=') + 1, NULL, 10);
@@ -114,7 +106,7 @@ static void who_dies_is_taken_over_from(void **state)
     assert_string_equal(tool_out(second), "second\n");
 }
 
-static void a_leader_s_command_runs_while_it_leads(void **state)
+static void a_leader_s_command_runs_while_it_leads(NO_STATE)
 {
     tool *first = tool_start(&how, "leader", "--value", "here:1", "e", "-c",
                              "echo term=$LATCHKEY_FENCE; read x; "
@@ -123,7 +115,6 @@ static void a_leader_s_command_runs_while_it_leads(void **state)
     long term = tool_wait_number(first, "term", SOON_MS);
     tool *second;
 
-    (void)state;
     assert_tool(&how, 75, "", "lead 'e' is not obtained", "leader", "-n", "e",
                 "true", NULL);
     second =
@@ -154,14 +145,13 @@ static long most_memory(const tool *t)
     return most;
 }
 
-static void what_is_too_much_is_not_kept(void **state)
+static void what_is_too_much_is_not_kept(NO_STATE)
 {
     tool *t = tool_start(&how, "flight", "k", "-c",
                          "head -c 400000000 /dev/zero; echo all >&2; "
                          "exec sleep 100",
                          NULL);
 
-    (void)state;
     tool_wait_err(t, "all\n", SOON_MS);
     assert_true(most_memory(t) < 300000);
     assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
@@ -169,13 +159,12 @@ static void what_is_too_much_is_not_kept(void **state)
 }
 
 /* As of a daemon that ignores SIGCHLD, and starts it by a shell or not. */
-static void how_it_ended_is_known_where_ends_are_ignored(void **state)
+static void how_it_ended_is_known_where_ends_are_ignored(NO_STATE)
 {
     void (*before)(int) = signal(SIGCHLD, SIG_IGN);
     tool *flown = tool_start(&how, "flight", "k", "-c", "exit 7", NULL);
     tool *run = tool_start(&how, "run", "n", "-c", "exit 7", NULL);
 
-    (void)state;
     (void)signal(SIGCHLD, before);
     assert_int_equal(tool_wait(flown, SOON_MS), 7);
     assert_int_equal(tool_wait(run, SOON_MS), 7);

@@ -17,14 +17,13 @@ static tool *holder(const char *option, const char *name)
     return t;
 }
 
-static void shared_is_beside_shared_and_not_beside_exclusive(void **state)
+static void shared_is_beside_shared_and_not_beside_exclusive(NO_STATE)
 {
     static const char *const shared[] = {"-s", "--shared", "--read"};
     static const char *const exclusive[] = {"-x", "-e", "--exclusive",
                                             "--write"};
     tool *t = holder("-s", "n");
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         assert_tool(&how, 0, "", "", "lock", "-n", shared[i], "n", "true",
                     NULL);
@@ -38,14 +37,13 @@ static void shared_is_beside_shared_and_not_beside_exclusive(void **state)
     tool_free(t);
 }
 
-static void every_word_for_not_to_wait_is_understood(void **state)
+static void every_word_for_not_to_wait_is_understood(NO_STATE)
 {
     static const char *const words[] = {"-n", "--nb", "--nonblock",
                                         "--nonblocking"};
     static const char *const times[] = {"-w", "--wait=", "--timeout="};
     tool *t = holder("-q", "n");
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         assert_tool(&how, 9, "", "is not obtained", "lock", words[i], "-E", "9",
                     "n", "true", NULL);
@@ -55,7 +53,7 @@ static void every_word_for_not_to_wait_is_understood(void **state)
     tool_free(t);
 }
 
-static void what_makes_no_sense_here_says_what_to_write(void **state)
+static void what_makes_no_sense_here_says_what_to_write(NO_STATE)
 {
     static const char *const words[][3] = {{"-o", "leave out -o: "},
                                            {"--close", "leave out -o: "},
@@ -63,7 +61,6 @@ static void what_makes_no_sense_here_says_what_to_write(void **state)
                                            {"--no-fork", "leave out -F: "},
                                            {"--unlock", "latchkey release"}};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++)
         assert_tool(&how, 64, "", words[i][1], "lock", words[i][0], "n", "true",
                     NULL);
@@ -71,9 +68,8 @@ static void what_makes_no_sense_here_says_what_to_write(void **state)
 }
 
 /* The pages, the help and the completion show one word for each. */
-static void other_spellings_are_in_no_list(void **state)
+static void other_spellings_are_in_no_list(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, "", "", "__complete", "lock", "--nb", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "lock", "--timeo", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "lock", "--clo", NULL);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/tooling.h"
@@ -57,11 +56,10 @@ static tool *start_script(const char *script)
     return t;
 }
 
-static void it_is_held_until_the_shell_ends(void **state)
+static void it_is_held_until_the_shell_ends(NO_STATE)
 {
     tool *t = start_script("trap 'exit 3' USR1; " HOLD FOREVER);
 
-    (void)state;
     (void)kill(tool_pid(t), SIGUSR1);
     assert_int_equal(tool_wait(t, SOON_MS), 3);
     assert_free();
@@ -76,14 +74,13 @@ static void it_is_held_until_the_shell_ends(void **state)
 }
 
 /* At a prompt, without eval: somebody reads what is meant for a shell. */
-static void a_terminal_is_told_what_the_lines_are_for(void **state)
+static void a_terminal_is_told_what_the_lines_are_for(NO_STATE)
 {
     const tool_how prompt = {.url = server_url(redis),
                              .program = "sh",
                              .has_terminal = true};
     tool *t = tool_start(&prompt, "-c", LK_TOOL " hold n; echo held", NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_non_null(strstr(tool_out(t), "these lines are for eval"));
     tool_free(t);
@@ -92,12 +89,11 @@ static void a_terminal_is_told_what_the_lines_are_for(void **state)
 }
 
 /* What the shell has forked for the substitution ends at once. */
-static void it_is_held_for_the_shell_that_evaluates(void **state)
+static void it_is_held_for_the_shell_that_evaluates(NO_STATE)
 {
     tool *t = start_script("eval \"$(cd / && " LK_TOOL
                            " hold n || exit)\" || exit; echo held; " FOREVER);
 
-    (void)state;
     assert_tool(&how, 75, "", "is not obtained", "lock", "-w", "0.3", "n",
                 "true", NULL);
     (void)kill(tool_pid(t), SIGKILL);
@@ -118,12 +114,11 @@ static bool is_renewed(void *data)
     return false;
 }
 
-static void a_shell_that_is_stopped_keeps_it(void **state)
+static void a_shell_that_is_stopped_keeps_it(NO_STATE)
 {
     tool *t = start_script(HOLD FOREVER);
     long long least = 1 << 30;
 
-    (void)state;
     tool_free(t);
     assert_free();
     t = start_script(HOLD_3S FOREVER);
@@ -134,9 +129,8 @@ static void a_shell_that_is_stopped_keeps_it(void **state)
     tool_free(t);
 }
 
-static void release_gives_it_back_before(void **state)
+static void release_gives_it_back_before(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "held\n0\n74\n", "its keeper has ended", "-c",
                 HOLD LK_TOOL " release; echo $?; " LK_TOOL " release; echo $?",
                 NULL);
@@ -148,13 +142,12 @@ static void release_gives_it_back_before(void **state)
 }
 
 /* A server that does not answer has perhaps not given it back. */
-static void release_says_that_it_is_not_confirmed(void **state)
+static void release_says_that_it_is_not_confirmed(NO_STATE)
 {
     tool *t =
         start_script("trap '" LK_TOOL " release; exit $?' USR1; " HOLD FOREVER);
     int code;
 
-    (void)state;
     server_freeze(redis);
     (void)kill(tool_pid(t), SIGUSR1);
     code = tool_wait(t, 2 * SOON_MS);
@@ -188,7 +181,7 @@ static bool has_asked(void *data)
     return sleeps && (blocked >> (SIGRTMIN - 1) & 1) != 0;
 }
 
-static void everybody_who_releases_it_at_once_is_told(void **state)
+static void everybody_who_releases_it_at_once_is_told(NO_STATE)
 {
     tool *t =
         tool_start(&shell, "-c", HOLD "echo $LATCHKEY_KEEPER;" FOREVER, NULL);
@@ -197,7 +190,6 @@ static void everybody_who_releases_it_at_once_is_told(void **state)
     const tool_how in = {.url = server_url(redis), .env = env};
     tool *releases[3];
 
-    (void)state;
     tool_wait_out(t, ":", SOON_MS);
     (void)sscanf(tool_out(t), "held\n%100[0-9:]", keeper + strlen(keeper));
     server_freeze(redis);
@@ -214,9 +206,8 @@ static void everybody_who_releases_it_at_once_is_told(void **state)
     assert_free();
 }
 
-static void a_shell_may_hold_several(void **state)
+static void a_shell_may_hold_several(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "0 1 1\n0 1 0\n74\n0 1 0\n0 0 0\nnone\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
                 "eval \"$(" LK_TOOL " hold m)\" || exit\n"
@@ -231,9 +222,8 @@ static void a_shell_may_hold_several(void **state)
 }
 
 /* One that a script was called under is not the script's to give back. */
-static void a_script_gives_back_its_own_alone(void **state)
+static void a_script_gives_back_its_own_alone(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "0\n74\n1\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
                 "sh -c 'eval \"$(" LK_TOOL " hold m)\" || exit\n" LK_TOOL
@@ -243,9 +233,8 @@ static void a_script_gives_back_its_own_alone(void **state)
 }
 
 /* What is held still is still known. */
-static void release_forgets_only_what_it_gives_back(void **state)
+static void release_forgets_only_what_it_gives_back(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "0\n0 none\n", "", "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
                 "eval \"$(" LK_TOOL " hold m)\" || exit\n"
@@ -257,9 +246,8 @@ static void release_forgets_only_what_it_gives_back(void **state)
 }
 
 /* An eval of nothing succeeds: this form fails where there is no tool. */
-static void a_tool_that_is_missing_ends_the_script(void **state)
+static void a_tool_that_is_missing_ends_the_script(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "held\n", "", "-c",
                 "lines=$(" LK_TOOL " hold n) && eval \"$lines\" || exit; "
                 "echo held",
@@ -271,11 +259,10 @@ static void a_tool_that_is_missing_ends_the_script(void **state)
                 NULL);
 }
 
-static void an_eval_without_a_hold_fails(void **state)
+static void an_eval_without_a_hold_fails(NO_STATE)
 {
     tool *t = start_script(HOLD FOREVER);
 
-    (void)state;
     assert_tool(&shell, 75, "", "is not obtained", "-c",
                 "eval \"$(" LK_TOOL " hold -n n)\" || exit; echo wrong", NULL);
     assert_tool(&shell, 1, "", NULL, "-c",
@@ -288,11 +275,10 @@ static void an_eval_without_a_hold_fails(void **state)
 }
 
 /* A thread has no descriptor of its own. */
-static void a_keeper_that_cannot_begin_says_why(void **state)
+static void a_keeper_that_cannot_begin_says_why(NO_STATE)
 {
     char script[600];
 
-    (void)state;
     (void)snprintf(script, sizeof(script),
                    "for t in $(ls /proc/%d/task); do [ $t = %d ] || break; "
                    "done; eval \"$(" LK_TOOL
@@ -302,12 +288,11 @@ static void a_keeper_that_cannot_begin_says_why(void **state)
                 NULL);
 }
 
-static void a_wait_that_a_signal_ends_leaves_nobody(void **state)
+static void a_wait_that_a_signal_ends_leaves_nobody(NO_STATE)
 {
     tool *t = start_script(HOLD FOREVER);
     tool *waiting = tool_start(&how, "hold", "n", NULL);
 
-    (void)state;
     tool_wait_err(waiting, "waiting for n: position 1 of 1", SOON_MS);
     (void)kill(tool_pid(waiting), SIGTERM);
     assert_int_equal(tool_wait(waiting, SOON_MS), 128 + SIGTERM);
@@ -316,7 +301,7 @@ static void a_wait_that_a_signal_ends_leaves_nobody(void **state)
 }
 
 /* What is handed over has a short lease at first. */
-static void one_that_had_to_wait_is_kept(void **state)
+static void one_that_had_to_wait_is_kept(NO_STATE)
 {
     static const char *const kinds[][2] = {{"-l1h", "-l1h"},
                                            {"-l30s", "-l30s"},
@@ -326,7 +311,6 @@ static void one_that_had_to_wait_is_kept(void **state)
                                            {"--sem=1", "--sem=1"},
                                            {"-l30s", "--on-lost=warn"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         tool *holder = tool_start(&how, "lock", kinds[i][0], "n", "-c",
                                   "echo in; exec sleep 100", NULL);
@@ -350,11 +334,10 @@ static void one_that_had_to_wait_is_kept(void **state)
     }
 }
 
-static void a_shell_whose_name_is_lost_is_ended(void **state)
+static void a_shell_whose_name_is_lost_is_ended(NO_STATE)
 {
     tool *t = start_script(HOLD_3S FOREVER);
 
-    (void)state;
     assert_int_equal(server_integer(redis, "DEL n"), 1);
     assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGTERM);
     assert_non_null(strstr(tool_err(t), "lock 'n' is lost: the server does "
@@ -365,9 +348,8 @@ static void a_shell_whose_name_is_lost_is_ended(void **state)
 }
 
 /* People look for the shell: for a keeper they could do nothing. */
-static void who_tells_of_the_shell(void **state)
+static void who_tells_of_the_shell(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "\n    why   nightly; by ", "", "-c",
                 "eval \"$(" LK_TOOL " hold -y nightly n)\" || exit; "
                 "text=$(" LK_TOOL " who n); echo \"$text\"; echo \"$text\" | "
@@ -378,21 +360,19 @@ static void who_tells_of_the_shell(void **state)
 
 /* The shell reads what the tool writes to its end. It would not come if the
    keeper had one of these descriptors. */
-static void the_keeper_keeps_no_descriptor(void **state)
+static void the_keeper_keeps_no_descriptor(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "held\n", "", "-c",
                 "eval \"$(" LK_TOOL " hold n 2>&1 9>&1)\" || exit; echo held",
                 NULL);
 }
 
 /* Whoever stops the keeper does not let others in beside the shell. */
-static void a_keeper_that_is_stopped_outlasts_the_shell(void **state)
+static void a_keeper_that_is_stopped_outlasts_the_shell(NO_STATE)
 {
     static const char *const losses[] = {"warn", "term"};
     char script[512];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         tool *t;
 
@@ -412,14 +392,13 @@ static void a_keeper_that_is_stopped_outlasts_the_shell(void **state)
     }
 }
 
-static void a_hold_that_is_revoked_outlasts_the_shell(void **state)
+static void a_hold_that_is_revoked_outlasts_the_shell(NO_STATE)
 {
     tool *t =
         start_script("eval \"$(" LK_TOOL
                      " hold --on-lost=warn n)\" || exit; echo held; " FOREVER);
     tool *breaking = tool_start(&how, "break", "--yes", "n", NULL);
 
-    (void)state;
     tool_wait_err(t, "the shell goes on", SOON_MS);
     assert_tool(&how, 75, "", NULL, "-q", "lock", "-w", "0.5", "n", "true",
                 NULL);
@@ -492,9 +471,8 @@ static void a_hold_that_may_not_be_renewed_says_so(void **state)
 }
 
 /* A hold of its own does not make what it inherits its own. */
-static void a_script_leaves_what_its_caller_has(void **state)
+static void a_script_leaves_what_its_caller_has(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "0\n75\n0\n64\n75\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " acquire -l1h --export n)\" || exit\n"
                 "sh -c 'eval \"$(" LK_TOOL " hold m)\" || exit\n" LK_TOOL
@@ -508,9 +486,8 @@ static void a_script_leaves_what_its_caller_has(void **state)
                 NULL);
 }
 
-static void one_that_is_not_obtained_leaves_the_keepers(void **state)
+static void one_that_is_not_obtained_leaves_the_keepers(NO_STATE)
 {
-    (void)state;
     assert_tool(&shell, 0, "75\n0\n0\n", NULL, "-c",
                 "other=$(" LK_TOOL " acquire -l1h m) || exit\n"
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"

@@ -3,7 +3,6 @@
 /* A command under a lock: what it gets, what it gives, and the exit codes. */
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +25,8 @@ static tool *holder(void)
     return t;
 }
 
-static void the_exit_code_is_the_command_s(void **state)
+static void the_exit_code_is_the_command_s(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "", "", "lock", "n", "--", "true", NULL);
     assert_tool(&how, 1, "", "", "lock", "n", "--", "false", NULL);
     assert_tool(&how, 75, "", "", "run", "n", "sh", "-c", "exit 75", NULL);
@@ -36,17 +34,15 @@ static void the_exit_code_is_the_command_s(void **state)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void a_command_ended_by_a_signal_is_128_and_its_number(void **state)
+static void a_command_ended_by_a_signal_is_128_and_its_number(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 137, "", "", "run", "n", "-c", "kill -9 $$", NULL);
     assert_tool(&how, 143, "", "", "run", "n", "-c", "kill -TERM $$", NULL);
     assert_tool(&how, 129, "", "", "run", "n", "-c", "kill -HUP $$", NULL);
 }
 
-static void a_command_that_cannot_be_run_is_126_or_127(void **state)
+static void a_command_that_cannot_be_run_is_126_or_127(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 127, "",
                 "latchkey run: no-such-thing: No such file or directory\n"
                 "  it stands where the command does, behind NAME, which is "
@@ -66,9 +62,8 @@ static void a_command_that_cannot_be_run_is_126_or_127(void **state)
 }
 
 /* Nobody has said how many there are: not the same as all of them taken. */
-static void conflict_exit_code_is_for_what_others_have(void **state)
+static void conflict_exit_code_is_for_what_others_have(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, "", "says how many permits there are: -p N", "sem",
                 "-nq", "-E0", "s", "echo", "ran", NULL);
     assert_tool(&how, 64, "", "-p N", "sem", "-n", "--flock-compat", "s",
@@ -88,9 +83,8 @@ static void conflict_exit_code_is_for_what_others_have(void **state)
     tool_free(t);
 }
 
-static void a_wrong_command_line_is_64_and_takes_nothing(void **state)
+static void a_wrong_command_line_is_64_and_takes_nothing(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, "", "something is missing: run", "run", NULL);
     assert_tool(&how, 64, "", "which command?", "run", "n", NULL);
     assert_tool(&how, 64, "", "which command?", "run", "n", "--", NULL);
@@ -112,7 +106,7 @@ static void a_wrong_command_line_is_64_and_takes_nothing(void **state)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void one_kind_is_said_and_something_of_it(void **state)
+static void one_kind_is_said_and_something_of_it(NO_STATE)
 {
     static const char *const lines[][6] = {{"--read", "--write", "n", "true"},
                                            {"--fair", "--read", "n", "true"},
@@ -120,7 +114,6 @@ static void one_kind_is_said_and_something_of_it(void **state)
                                            {"--sem=0", "n", "true"}};
     const char *line[8];
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         tool *t;
 
@@ -143,9 +136,8 @@ static void one_kind_is_said_and_something_of_it(void **state)
     assert_int_equal(server_integer(redis, "DBSIZE"), 0);
 }
 
-static void a_name_may_begin_with_a_dash(void **state)
+static void a_name_may_begin_with_a_dash(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "-x -v\n", "", "lock", "--", "-x", "sh", "-c",
                 "echo $LATCHKEY_NAME $0", "-v", NULL);
     assert_tool(&how, 0, "-x\n", "", "lock", tool_limit_of("-w", 500).text,
@@ -157,42 +149,38 @@ static void a_name_may_begin_with_a_dash(void **state)
                 NULL);
 }
 
-static void without_a_server_it_is_69(void **state)
+static void without_a_server_it_is_69(NO_STATE)
 {
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
-    (void)state;
     assert_tool(&nowhere, 69, "", "there is no such socket\n  start Redis with",
                 "run", "n", "true", NULL);
     assert_tool(&nowhere, 69, "", NULL, "run", "-n", "n", "true", NULL);
 }
 
-static void a_login_that_is_refused_is_77(void **state)
+static void a_login_that_is_refused_is_77(NO_STATE)
 {
     char url[160];
     tool_how wrong = {.url = url};
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "unix://u:wrong@%s", server_socket(redis));
     assert_tool(&wrong, 77, "", "the password is wrong", "run", "n", "true",
                 NULL);
 }
 
-static void a_url_that_is_not_understood_is_78(void **state)
+static void a_url_that_is_not_understood_is_78(NO_STATE)
 {
     const tool_how odd = {.url = "gopher://h"};
 
-    (void)state;
     assert_tool(&odd, 78, "", "the URL of LATCHKEY_URL", "run", "n", "true",
                 NULL);
 }
 
-static void what_is_not_obtained_is_75_or_another_code(void **state)
+static void what_is_not_obtained_is_75_or_another_code(NO_STATE)
 {
     tool *t = holder();
     uint64_t before;
 
-    (void)state;
     assert_tool(&how, 75, "", "lock 'n' is not obtained", "run", "-n", "n",
                 "echo", "ran", NULL);
     assert_tool(&how, 3, "", NULL, "run", "-nE3", "n", "echo", "ran", NULL);
@@ -207,14 +195,13 @@ static void what_is_not_obtained_is_75_or_another_code(void **state)
     tool_free(t);
 }
 
-static void the_next_gets_it_when_the_command_ends(void **state)
+static void the_next_gets_it_when_the_command_ends(NO_STATE)
 {
     tool *first = tool_start(&how, "run", "n", "-c", "read x; echo done", NULL);
     tool *second;
     int ends[2];
     tool_how fed = how;
 
-    (void)state;
     (void)tool_wait(first, SOON_MS); /* its input is empty */
     tool_free(first);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -237,11 +224,10 @@ static void the_next_gets_it_when_the_command_ends(void **state)
 }
 
 /* Redisson writes down neither who it is nor since when it holds. */
-static void redissons_holder_is_called_that_and_has_no_age(void **state)
+static void redissons_holder_is_called_that_and_has_no_age(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     server_integer(redis, "HSET n 01234567-89ab-cdef-0123-456789abcdef:71 1");
     server_integer(redis, "PEXPIRE n 600000");
     t = tool_start(&how, "run", "n", "true", NULL);
@@ -254,13 +240,12 @@ static void redissons_holder_is_called_that_and_has_no_age(void **state)
     tool_free(t);
 }
 
-static void the_holder_is_named_to_who_waits(void **state)
+static void the_holder_is_named_to_who_waits(NO_STATE)
 {
     tool *t = tool_start(&how, "run", "--why", "deploy 4.2", "n", "--", "sh",
                          "-c", "echo held; exec sleep 100", NULL);
     tool *waiter;
 
-    (void)state;
     tool_wait_out(t, "held", SOON_MS);
     waiter = tool_start(&how, "run", "n", "true", NULL);
     tool_wait_err(waiter, "(sh, user ", SOON_MS);
@@ -270,7 +255,7 @@ static void the_holder_is_named_to_who_waits(void **state)
     tool_free(t);
 }
 
-static void the_command_knows_what_it_holds(void **state)
+static void the_command_knows_what_it_holds(NO_STATE)
 {
     const char *env[] = {"KEPT=1", "LATCHKEY_FENCE=forged", NULL};
     tool_how more = how;
@@ -278,7 +263,6 @@ static void the_command_knows_what_it_holds(void **state)
     char *fence;
     char line[64];
 
-    (void)state;
     more.env = env;
     t = tool_start(&more, "run", "n", "env", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -295,13 +279,12 @@ static void the_command_knows_what_it_holds(void **state)
     tool_free(t);
 }
 
-static void the_deadline_is_on_the_clock_since_boot(void **state)
+static void the_deadline_is_on_the_clock_since_boot(NO_STATE)
 {
     tool *t = tool_start(&how, "run", "--lease", "60", "n", "env", NULL);
     uint64_t now = wait_now_ms();
     uint64_t deadline;
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     deadline = (uint64_t)tool_wait_number(t, "LATCHKEY_DEADLINE", SOON_MS);
     assert_true(deadline > now + 30000 && deadline < now + 61000);
@@ -321,14 +304,13 @@ static int64_t deadline_ms(const tool_how *with, const char *option)
     return deadline - (int64_t)now;
 }
 
-static void what_the_url_says_beats_what_the_tool_assumes(void **state)
+static void what_the_url_says_beats_what_the_tool_assumes(NO_STATE)
 {
     char url[200];
     char brief[200];
     const tool_how long_lease = {.url = url};
     const tool_how short_lease = {.url = brief};
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "%s?watchdog_ms=2h&name=backup",
                    server_url(redis));
     (void)snprintf(brief, sizeof(brief), "%s?watchdog_ms=100ms",
@@ -342,7 +324,7 @@ static void what_the_url_says_beats_what_the_tool_assumes(void **state)
     assert_tool(&short_lease, 0, "", "", "run", "-l60", "n", "true", NULL);
 }
 
-static void the_command_inherits_what_it_would_without_the_tool(void **state)
+static void the_command_inherits_what_it_would_without_the_tool(NO_STATE)
 {
     static const char program[] = "ls /proc/self/fd | wc -l; "
                                   "grep -E 'Sig(Blk|Ign)' /proc/self/status";
@@ -350,17 +332,15 @@ static void the_command_inherits_what_it_would_without_the_tool(void **state)
     tool *without = tool_start(&shell, "-c", program, NULL);
     tool *with = tool_start(&how, "run", "n", "-c", program, NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(without, SOON_MS), 0);
     assert_int_equal(tool_wait(with, SOON_MS), 0);
     assert_string_equal(tool_out(with), tool_out(without));
 }
 
-static void a_stream_that_is_closed_is_closed_for_the_command(void **state)
+static void a_stream_that_is_closed_is_closed_for_the_command(NO_STATE)
 {
     const tool_how shell = {.url = server_url(redis), .program = "sh"};
 
-    (void)state;
     assert_tool(&shell, 0, "closed\n", "", "-c",
                 LK_TOOL " run n sh -c '[ -e /proc/$$/fd/0 ] || echo closed' "
                         "<&-",
@@ -369,12 +349,11 @@ static void a_stream_that_is_closed_is_closed_for_the_command(void **state)
                 LK_TOOL " run n sh -c '[ -e /proc/$$/fd/1 ]' >&-", NULL);
 }
 
-static void every_kind_of_lock_can_be_held(void **state)
+static void every_kind_of_lock_can_be_held(NO_STATE)
 {
     static const char *const kinds[] = {"--fair", "--read", "--write",
                                         "--spin"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         assert_tool(&how, 5, "", "", "run", kinds[i], kinds[i] + 2, "-c",
                     "exit 5", NULL);
@@ -382,11 +361,10 @@ static void every_kind_of_lock_can_be_held(void **state)
                 NULL);
 }
 
-static void a_semaphore_is_resized(void **state)
+static void a_semaphore_is_resized(NO_STATE)
 {
     const tool_how *h = &how;
 
-    (void)state;
     assert_tool(h, 0, "", "", "sem", "-p1", "s", "true", NULL);
     assert_tool(h, 0, "", "", "sem", "s", "--resize", "3", NULL);
     assert_tool(h, 0, "", "", "sem", "--count=3", "s", "true", NULL);
@@ -406,14 +384,13 @@ static void a_semaphore_is_resized(void **state)
                 "3", "job", "true", NULL);
 }
 
-static void a_semaphore_lets_so_many_in(void **state)
+static void a_semaphore_lets_so_many_in(NO_STATE)
 {
     tool *first = tool_start(&how, "run", "--sem=2", "s", "-c",
                              "echo in; exec sleep 100", NULL);
     tool *second = tool_start(&how, "run", "--sem=2", "s", "-c",
                               "echo in; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_out(first, "in\n", SOON_MS);
     tool_wait_out(second, "in\n", SOON_MS);
     assert_tool(&how, 75, "", "semaphore 's' is not obtained", "run", "-n",
@@ -424,12 +401,11 @@ static void a_semaphore_lets_so_many_in(void **state)
     tool_free(second);
 }
 
-static void each_kind_has_a_command(void **state)
+static void each_kind_has_a_command(NO_STATE)
 {
     tool *t = tool_start(&how, "semaphore", "-p3", "--count=2", "s", "-c",
                          "echo in; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_out(t, "in\n", SOON_MS);
     assert_tool(&how, 4, "", "", "sem", "-n", "s", "-c", "exit 4", NULL);
     assert_tool(&how, 75, "", NULL, "sem", "-n", "--count", "2", "s", "true",
@@ -444,25 +420,23 @@ static void each_kind_has_a_command(void **state)
                 LK_TOOL " read -n rw -c 'exit 4'", NULL);
 }
 
-static void readers_share_and_writers_do_not(void **state)
+static void readers_share_and_writers_do_not(NO_STATE)
 {
     tool *reader = tool_start(&how, "run", "--read", "rw", "-c",
                               "echo in; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_out(reader, "in\n", SOON_MS);
     assert_tool(&how, 0, "", "", "run", "-n", "--read", "rw", "true", NULL);
     assert_tool(&how, 75, "", NULL, "run", "-n", "--write", "rw", "true", NULL);
     tool_free(reader);
 }
 
-static void the_status_line_tells_ours_from_the_command_s(void **state)
+static void the_status_line_tells_ours_from_the_command_s(NO_STATE)
 {
     char text[512] = "";
     int fd = memfd_create("status", 0);
     tool *t;
 
-    (void)state;
     assert_int_equal(dup2(fd, 9), 9);
     assert_int_equal(tool_code(&how, "run", "--status-fd=9", "n", "-c",
                                "exit 75", NULL),

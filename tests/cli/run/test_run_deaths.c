@@ -7,15 +7,11 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/guardian.h"
 #include "support/tooling.h"
-#include "support/wait.h"
 
 enum { SOON_MS = 10000 };
 
@@ -31,14 +27,13 @@ static int start(void **state)
 }
 
 /* A kill by name is for the tool: the guardian then ends what it has left. */
-static void the_guardian_does_not_go_by_the_tools_name(void **state)
+static void the_guardian_does_not_go_by_the_tools_name(NO_STATE)
 {
     const tool_how pgrep = {.program = "pgrep"};
     char pid[16];
     tool *t =
         tool_start(&how, "lock", "n", "-c", "echo in; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_out(t, "in\n", SOON_MS);
     (void)guardian_of(t);
     (void)snprintf(pid, sizeof(pid), "%d", (int)tool_pid(t));
@@ -47,13 +42,12 @@ static void the_guardian_does_not_go_by_the_tools_name(void **state)
     tool_free(t);
 }
 
-static void a_tool_that_is_killed_takes_the_command_with_it(void **state)
+static void a_tool_that_is_killed_takes_the_command_with_it(NO_STATE)
 {
     tool *t = tool_start(&how, "run", "n", "-c", GUARDIAN_TELLS, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t guardian = guardian_of(t);
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 137);
     tool_wait_out(t, "told\n", SOON_MS);
@@ -62,28 +56,26 @@ static void a_tool_that_is_killed_takes_the_command_with_it(void **state)
     tool_wait_gone(guardian, SOON_MS);
 }
 
-static void a_grandchild_that_ignores_everything_is_killed_in_time(void **state)
+static void a_grandchild_that_ignores_everything_is_killed_in_time(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
     tool_wait_gone(child, SOON_MS);
     tool_wait_gone(grand, SOON_MS);
     assert_true(guardian_is_kept());
 }
 
-static void a_guardian_that_is_killed_is_replaced(void **state)
+static void a_guardian_that_is_killed_is_replaced(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t first = guardian_of(t);
 
-    (void)state;
     assert_int_equal(kill(first, SIGKILL), 0);
     tool_wait_gone(first, SOON_MS);
     guardian_wait_replaced(t, first);
@@ -93,7 +85,7 @@ static void a_guardian_that_is_killed_is_replaced(void **state)
     assert_true(guardian_is_kept());
 }
 
-static void what_the_command_leaves_behind_is_ended_with_it(void **state)
+static void what_the_command_leaves_behind_is_ended_with_it(NO_STATE)
 {
     tool *t = tool_start(&how, "run", lease, "--kill-after=50ms", "n", "-c",
                          "sh -c 'trap \"\" TERM; echo grand=$$; "
@@ -104,14 +96,13 @@ static void what_the_command_leaves_behind_is_ended_with_it(void **state)
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
     pid_t quick = (pid_t)tool_wait_number(t, "quick", SOON_MS);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 3);
     assert_false(tool_runs(grand));
     assert_false(tool_runs(quick));
     assert_false(guardian_is_kept());
 }
 
-static void what_has_left_the_group_is_left_alone(void **state)
+static void what_has_left_the_group_is_left_alone(NO_STATE)
 {
     tool *t = tool_start(&how, "run", lease, "n", "-c",
                          "setsid sh -c 'echo daemon=$$; exec sleep 100' & "
@@ -119,14 +110,13 @@ static void what_has_left_the_group_is_left_alone(void **state)
                          NULL);
     pid_t daemon = (pid_t)tool_wait_number(t, "daemon", SOON_MS);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 3);
     assert_true(tool_runs(daemon));
     assert_int_equal(kill(daemon, SIGKILL), 0);
 }
 
 /* Without a descriptor there is no way to another one. */
-static void a_guardian_that_cannot_be_replaced_is_told_of(void **state)
+static void a_guardian_that_cannot_be_replaced_is_told_of(NO_STATE)
 {
     const struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
     tool *t = tool_start(&how, "run", "n", "-c", GUARDIAN_DEAF, NULL);
@@ -134,7 +124,6 @@ static void a_guardian_that_cannot_be_replaced_is_told_of(void **state)
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
     pid_t guardian = guardian_of(t);
 
-    (void)state;
     assert_int_equal(prlimit(tool_pid(t), RLIMIT_NOFILE, &none, NULL), 0);
     assert_int_equal(kill(guardian, SIGKILL), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 137);
@@ -144,7 +133,7 @@ static void a_guardian_that_cannot_be_replaced_is_told_of(void **state)
 }
 
 /* A `sleep` dies in the group; its parent has left it and never asks. */
-static void the_dead_of_a_daemon_keep_nothing(void **state)
+static void the_dead_of_a_daemon_keep_nothing(NO_STATE)
 {
     tool *t = tool_start(&how, "run", lease, "--kill-after=50ms", "n", "-c",
                          "sh -c 'sleep 0.1 & exec setsid sh -c \"echo "
@@ -152,7 +141,6 @@ static void the_dead_of_a_daemon_keep_nothing(void **state)
                          NULL);
     pid_t daemon = (pid_t)tool_wait_number(t, "daemon", SOON_MS);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 3);
     assert_false(guardian_is_kept());
     assert_true(tool_runs(daemon));

@@ -58,29 +58,26 @@ static int end_at_gate(run_policy policy, int64_t left_ms)
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void who_comes_in_time_is_let_in(void **state)
+static void who_comes_in_time_is_let_in(NO_STATE)
 {
-    (void)state;
     assert_int_equal(end_at_gate(RUN_TERM, 30000), 42);
 }
 
-static void who_comes_too_late_is_killed_at_the_gate(void **state)
+static void who_comes_too_late_is_killed_at_the_gate(NO_STATE)
 {
-    (void)state;
     assert_int_equal(end_at_gate(RUN_TERM, -1), -SIGKILL);
     assert_int_equal(end_at_gate(RUN_TERM, 500), -SIGKILL);
     assert_int_equal(end_at_gate(RUN_KILL, -1), -SIGKILL);
     assert_int_equal(end_at_gate(RUN_COMMAND, -1), -SIGKILL);
 }
 
-static void who_is_only_warned_is_let_in(void **state)
+static void who_is_only_warned_is_let_in(NO_STATE)
 {
-    (void)state;
     assert_int_equal(end_at_gate(RUN_WARN, -1), 42);
 }
 
 /* The tool that replaces a guardian may be killed at that very moment. */
-static void what_is_said_before_its_start_is_known(void **state)
+static void what_is_said_before_its_start_is_known(NO_STATE)
 {
     run_env env;
     run_plan plan = {.policy = RUN_KILL, .env = &env};
@@ -89,7 +86,6 @@ static void what_is_said_before_its_start_is_known(void **state)
     int status;
     pid_t pid;
 
-    (void)state;
     run_plan_times(&plan, 30000, 1000);
     assert_true(run_env_make(&env, "n"));
     assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
@@ -118,9 +114,8 @@ static int64_t notice_ms(run_policy policy)
     return plan.notice_ns / CLI_NS_PER_MS;
 }
 
-static void only_what_is_asked_to_end_is_given_time_for_it(void **state)
+static void only_what_is_asked_to_end_is_given_time_for_it(NO_STATE)
 {
-    (void)state;
     assert_int_equal(notice_ms(RUN_TERM), 6000);
     assert_int_equal(notice_ms(RUN_COMMAND), 6000);
     assert_int_equal(notice_ms(RUN_KILL), 1000);

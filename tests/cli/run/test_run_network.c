@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/proxy.h"
@@ -37,9 +36,8 @@ static int end(void **state)
     return tooling_stop(state);
 }
 
-static int begin(void **state)
+static int begin(NO_STATE)
 {
-    (void)state;
     network = proxy_start(server_socket(redis));
     return network != NULL ? 0 : -1;
 }
@@ -57,14 +55,13 @@ static bool is_renewed(void *data)
 }
 
 /* Each time the lease begins anew as soon as there is a connection. */
-static void connections_that_break_do_not_disturb_the_command(void **state)
+static void connections_that_break_do_not_disturb_the_command(NO_STATE)
 {
     const tool_how far = {.url = proxy_url(network)};
     unsigned longer_ms = 2 * lease_ms;
     char longer[32];
     tool *t;
 
-    (void)state;
     (void)snprintf(longer, sizeof(longer), "--lease=%ums", longer_ms);
     t = tool_start(&far, "run", longer, "n", "-c",
                    "echo child=$$; trap 'exit 3' USR1; "
@@ -83,13 +80,12 @@ static void connections_that_break_do_not_disturb_the_command(void **state)
     assert_null(strstr(tool_err(t), "lost"));
 }
 
-static void a_release_without_an_answer_keeps_the_code(void **state)
+static void a_release_without_an_answer_keeps_the_code(NO_STATE)
 {
     char url[160];
     const tool_how far = {.url = url};
     tool *t;
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=300ms",
                    proxy_url(network));
     t = tool_start(&far, "run", "n", "-c",
@@ -104,13 +100,12 @@ static void a_release_without_an_answer_keeps_the_code(void **state)
     assert_null(strstr(tool_err(t), "background")); /* nobody is left there */
 }
 
-static void a_server_that_forgets_ends_the_command(void **state)
+static void a_server_that_forgets_ends_the_command(NO_STATE)
 {
     tool *t = tool_start(&how, "run", lease, "n", "-c",
                          "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
-    (void)state;
     assert_true(server_restart(redis));
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     assert_false(tool_runs(child));
@@ -118,13 +113,12 @@ static void a_server_that_forgets_ends_the_command(void **state)
 
 /* Reads a number, and writes one more: nothing is lost if nobody does it at
    the same time. */
-static void many_tools_count_without_a_mistake(void **state)
+static void many_tools_count_without_a_mistake(NO_STATE)
 {
     const tool_how shell = {.url = server_url(redis), .program = "sh"};
     tool *tools[WORKERS];
     char line[512];
 
-    (void)state;
     (void)snprintf(line, sizeof(line),
                    "i=0; while [ $i -lt %d ]; do i=$((i+1)); " LK_TOOL
                    " -q run n -c 'read n <%s/n; echo $((n+1)) >%s/n' || exit; "
@@ -143,7 +137,7 @@ static void many_tools_count_without_a_mistake(void **state)
 
 /* Each that comes looks whether the one before is dead, and is killed, or its
    tool is. */
-static void nobody_comes_while_the_one_before_lives(void **state)
+static void nobody_comes_while_the_one_before_lives(NO_STATE)
 {
     static const char program[] =
         "trap '' TERM INT HUP; "
@@ -154,7 +148,6 @@ static void nobody_comes_while_the_one_before_lives(void **state)
     char line[512];
     tool *tools[DEATHS + 1];
 
-    (void)state;
     (void)snprintf(line, sizeof(line), "cd %s; %s", folder, program);
     for (size_t i = 0; i <= DEATHS; i++)
         tools[i] = tool_start(&how, "-q", "run", lease, "--fair", "n", "-c",

@@ -7,13 +7,12 @@
 
 #include "support/check.h"
 #include "support/tooling.h"
-#include "support/wait.h"
 
 enum { SOON_MS = 20000 };
 
 #define NOWHERE "unix:/nonexistent/s?offline_ms=300ms"
 
-static void a_short_wait_for_no_server_is_69(void **state)
+static void a_short_wait_for_no_server_is_69(NO_STATE)
 {
     static const char *const lines[][8] = {{"lock", "-w1", "-E0", "n", "true"},
                                            {"lock", "-nE0", "n", "true"},
@@ -25,7 +24,6 @@ static void a_short_wait_for_no_server_is_69(void **state)
                                            {"barrier", "-n2", "-w1", "n"}};
     const tool_how nowhere = {.url = NOWHERE};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         tool *t = tool_start_list(&nowhere, lines[i]);
 
@@ -39,19 +37,18 @@ static void a_short_wait_for_no_server_is_69(void **state)
     }
 }
 
-static void a_host_without_address_and_a_password_are_told_apart(void **state)
+static void a_host_without_address_and_a_password_are_told_apart(NO_STATE)
 {
     const tool_how unknown = {.url = "redis://u:s3cret@nosuch.invalid"};
     tool *t = tool_start(&unknown, "lock", "-w0.2", "n", "true", NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 69);
     assert_non_null(strstr(tool_err(t), "redis://u:***@nosuch.invalid:6379/0"));
 }
 
 /* For longer than the library's own patience, unless the URL says how long:
    the one that says as much as that gives up, the others go on. */
-static void who_waits_outlives_an_outage(void **state)
+static void who_waits_outlives_an_outage(NO_STATE)
 {
     char url[200];
     const tool_how short_of_patience = {.url = url};
@@ -59,7 +56,6 @@ static void who_waits_outlives_an_outage(void **state)
     tool *waiters[3];
     tool *t;
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "%s?offline_ms=5s", server_url(redis));
     for (size_t i = 0; i < 3; i++) {
         t = tool_start(&how, kinds[i], "-l1m", kinds[i], "-c",
@@ -81,11 +77,10 @@ static void who_waits_outlives_an_outage(void **state)
         assert_int_equal(tool_wait(waiters[i], SOON_MS), 0);
 }
 
-static void a_wait_with_a_limit_ends_in_an_outage(void **state)
+static void a_wait_with_a_limit_ends_in_an_outage(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
     t = tool_start(&how, "lock", "-w3", "n", "true", NULL);
     tool_wait_err(t, "held by", SOON_MS);
@@ -94,13 +89,12 @@ static void a_wait_with_a_limit_ends_in_an_outage(void **state)
     assert_non_null(strstr(tool_err(t), " cannot be reached: "));
 }
 
-static void who_holds_it_is_told_to_whom_it_is_refused(void **state)
+static void who_holds_it_is_told_to_whom_it_is_refused(NO_STATE)
 {
     tool *t = tool_start(&how, "lock", "--why", "deploy 4.2", "n", "-c",
                          "echo here=1; exec sleep 100", NULL);
     char words[64];
 
-    (void)state;
     (void)tool_wait_number(t, "here", SOON_MS);
     (void)snprintf(words, sizeof(words), ":%ld (sh", (long)tool_pid(t));
     assert_tool(&how, 75, "", "lock 'n' is not obtained: held by ", "lock",
@@ -112,11 +106,10 @@ static void who_holds_it_is_told_to_whom_it_is_refused(void **state)
                 "n", "true", NULL);
 }
 
-static void codes_of_scripts_are_not_shown(void **state)
+static void codes_of_scripts_are_not_shown(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     assert_true(server_integer(redis, "LPUSH n x") == 1);
     t = tool_start(&how, "lock", "n", "true", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 78);
@@ -125,12 +118,11 @@ static void codes_of_scripts_are_not_shown(void **state)
         strstr(tool_err(t), "latchkey lock: 'n' is something else"));
 }
 
-static void a_name_is_cut_and_an_empty_one_is_not_shown(void **state)
+static void a_name_is_cut_and_an_empty_one_is_not_shown(NO_STATE)
 {
     char name[601];
     tool *t;
 
-    (void)state;
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     t = tool_start(&how, "lock", name, "true", NULL);
@@ -143,9 +135,8 @@ static void a_name_is_cut_and_an_empty_one_is_not_shown(void **state)
     assert_non_null(strstr(tool_err(t), "latchkey lock: the name has to"));
 }
 
-static void a_semaphore_says_how_many_it_has(void **state)
+static void a_semaphore_says_how_many_it_has(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, "", "the first one says how many permits there are",
                 "sem", "s", "true", NULL);
     assert_tool(&how, 0, "", "", "sem", "-p2", "s", "true", NULL);
@@ -156,9 +147,8 @@ static void a_semaphore_says_how_many_it_has(void **state)
                 "sem", "--count=3", "s", "true", NULL);
 }
 
-static void a_latch_that_is_closed_says_so(void **state)
+static void a_latch_that_is_closed_says_so(NO_STATE)
 {
-    (void)state;
     assert_int_equal(tool_code(&how, "latch", "set", "l", "3", NULL), 0);
     assert_tool(&how, 75, "",
                 "latchkey latch: 'l' is not open yet: 3 awaited\n", "latch",

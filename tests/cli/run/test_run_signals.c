@@ -4,8 +4,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -14,7 +12,7 @@
 
 enum { SOON_MS = 10000 };
 
-static void every_signal_that_can_be_caught_is_forwarded(void **state)
+static void every_signal_that_can_be_caught_is_forwarded(NO_STATE)
 {
     static const struct {
         int number;
@@ -32,7 +30,6 @@ static void every_signal_that_can_be_caught_is_forwarded(void **state)
                          NULL);
     char line[32];
 
-    (void)state;
     (void)tool_wait_number(t, "child", SOON_MS);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         assert_int_equal(kill(tool_pid(t), signals[i].number), 0);
@@ -43,31 +40,29 @@ static void every_signal_that_can_be_caught_is_forwarded(void **state)
     assert_int_equal(tool_wait(t, SOON_MS), 4);
 }
 
-static void a_signal_that_ends_the_command_is_its_code(void **state)
+static void a_signal_that_ends_the_command_is_its_code(NO_STATE)
 {
     tool *t = tool_start(&how, "run", "n", "-c",
                          "echo child=$$; exec sleep 100", NULL);
 
-    (void)state;
     (void)tool_wait_number(t, "child", SOON_MS);
     assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 143);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void the_whole_group_gets_it(void **state)
+static void the_whole_group_gets_it(NO_STATE)
 {
     tool *t = tool_start(&how, "run", "n", "-c",
                          "sh -c 'echo grand=$$; exec sleep 100'; exit 0", NULL);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 143);
     assert_false(tool_runs(grand));
 }
 
-static void in_the_foreground_only_the_command_gets_it(void **state)
+static void in_the_foreground_only_the_command_gets_it(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--foreground", "n", "-c",
@@ -76,7 +71,6 @@ static void in_the_foreground_only_the_command_gets_it(void **state)
                    NULL);
     char group[32];
 
-    (void)state;
     (void)tool_wait_number(t, "child", SOON_MS);
     (void)snprintf(group, sizeof(group), "%d\n", (int)getpgid(tool_pid(t)));
     tool_wait_out(t, group, SOON_MS);
@@ -84,7 +78,7 @@ static void in_the_foreground_only_the_command_gets_it(void **state)
     assert_int_equal(tool_wait(t, SOON_MS), 6);
 }
 
-static void nohup_is_respected(void **state)
+static void nohup_is_respected(NO_STATE)
 {
     const tool_how shell = {.url = server_url(redis), .program = "nohup"};
     tool *holder = tool_start(&how, "run", "n", "-c",
@@ -93,7 +87,6 @@ static void nohup_is_respected(void **state)
     tool *t = tool_start(&shell, LK_TOOL, "run", "n", "-c",
                          "echo child=$$; exec sleep 0.3", NULL);
 
-    (void)state;
     tool_wait_err(t, "waiting for n", SOON_MS);
     assert_int_equal(kill(tool_pid(t), SIGHUP), 0);
     assert_int_equal(kill(first, SIGTERM), 0);
@@ -114,13 +107,12 @@ static bool is_queued(void *data)
     return server_integer(redis, SERVER_WAITERS("n")) == 1;
 }
 
-static void who_waits_leaves_the_queue_when_told_to_end(void **state)
+static void who_waits_leaves_the_queue_when_told_to_end(NO_STATE)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
 
-    (void)state;
     (void)tool_wait_number(holder, "child", SOON_MS);
     for (size_t i = 0; i < 3; i++) {
         tool *t = tool_start(&how, "run", "n", "echo", "ran", NULL);
@@ -150,7 +142,7 @@ static bool is_over(void *data)
 
 /* Somebody wants it to stand still: the lock is kept for longer than its
    lease. */
-static void a_command_that_is_stopped_keeps_its_lock(void **state)
+static void a_command_that_is_stopped_keeps_its_lock(NO_STATE)
 {
     const unsigned lease_ms = 2 * tool_lease_ms(&how);
     watch w = {.is_kept = true};
@@ -158,7 +150,6 @@ static void a_command_that_is_stopped_keeps_its_lock(void **state)
     tool *t;
     pid_t child;
 
-    (void)state;
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
     t = tool_start(&how, "run", lease, "n", "-c",
                    "echo child=$$; exec sleep 100", NULL);

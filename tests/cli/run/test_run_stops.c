@@ -7,9 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/guardian.h"
@@ -44,14 +42,13 @@ static tool *successor(pid_t a, pid_t b)
 }
 
 /* It renews nothing while it stands still, so the lease ends. */
-static void a_tool_that_stands_still_does_not_hold_the_guardian_up(void **state)
+static void a_tool_that_stands_still_does_not_hold_the_guardian_up(NO_STATE)
 {
     tool *t = tool_start(&how, "run", lease, "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
     tool *next;
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGSTOP), 0);
     next = successor(child, grand);
     assert_int_equal(tool_wait(next, lease_ms + SOON_MS), 0);
@@ -67,7 +64,7 @@ static void a_tool_that_stands_still_does_not_hold_the_guardian_up(void **state)
 }
 
 /* The same signal to the whole group of the tool: the guardian is elsewhere. */
-static void a_signal_to_the_tool_s_group_misses_the_guardian(void **state)
+static void a_signal_to_the_tool_s_group_misses_the_guardian(NO_STATE)
 {
     const tool_how own = {.url = server_url(redis), .program = "setsid"};
     tool *t =
@@ -75,7 +72,6 @@ static void a_signal_to_the_tool_s_group_misses_the_guardian(void **state)
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     tool *next;
 
-    (void)state;
     assert_int_equal(kill(-tool_pid(t), SIGSTOP), 0);
     next = successor(child, child);
     assert_int_equal(tool_wait(next, lease_ms + SOON_MS), 0);
@@ -83,14 +79,13 @@ static void a_signal_to_the_tool_s_group_misses_the_guardian(void **state)
     assert_int_equal(kill(-tool_pid(t), SIGKILL), 0);
 }
 
-static void a_guardian_that_stands_still_is_replaced(void **state)
+static void a_guardian_that_stands_still_is_replaced(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t first = guardian_of(t);
 
-    (void)state;
     assert_int_equal(kill(first, SIGSTOP), 0);
     tool_wait_gone(first, SOON_MS);
     guardian_wait_replaced(t, first);
@@ -100,14 +95,12 @@ static void a_guardian_that_stands_still_is_replaced(void **state)
     assert_true(guardian_is_kept());
 }
 
-static void
-a_server_that_is_gone_ends_the_command_before_the_lease(void **state)
+static void a_server_that_is_gone_ends_the_command_before_the_lease(NO_STATE)
 {
     tool *t = tool_start(&how, "run", lease, "n", "-c", GUARDIAN_TELLS, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     uint64_t ends = wait_now_ms() + lease_ms;
 
-    (void)state;
     server_kill(redis);
     tool_wait_out(t, "told\n", lease_ms + SOON_MS);
     tool_wait_gone(child, SOON_MS);
@@ -135,15 +128,13 @@ static void without_a_guardian_nothing_is_run(int number)
     assert_false(guardian_is_kept());
 }
 
-static void a_guardian_that_dies_while_it_waits_is_missed(void **state)
+static void a_guardian_that_dies_while_it_waits_is_missed(NO_STATE)
 {
-    (void)state;
     without_a_guardian_nothing_is_run(SIGKILL);
 }
 
-static void a_guardian_that_stops_while_it_waits_is_missed(void **state)
+static void a_guardian_that_stops_while_it_waits_is_missed(NO_STATE)
 {
-    (void)state;
     without_a_guardian_nothing_is_run(SIGSTOP);
 }
 

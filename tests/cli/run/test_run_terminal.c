@@ -4,9 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/tooling.h"
@@ -31,14 +29,13 @@ static int start(void **state)
     return 0;
 }
 
-static void who_waits_has_one_line_that_is_drawn_again(void **state)
+static void who_waits_has_one_line_that_is_drawn_again(NO_STATE)
 {
     tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = tool_start(&terminal, "run", "n", "echo", "mine", NULL);
 
-    (void)state;
     tool_wait_out(t, "\rwaiting for n: position 1 of 1, held by ", SOON_MS);
     tool_wait_out(t, " - ^C gives up\033[K\rwaiting for n: ", SOON_MS);
     assert_null(strchr(tool_out(t), '\n'));
@@ -47,13 +44,12 @@ static void who_waits_has_one_line_that_is_drawn_again(void **state)
     assert_non_null(strstr(tool_out(t), "\r\033[Kmine\r\n"));
 }
 
-static void a_key_ends_the_wait(void **state)
+static void a_key_ends_the_wait(NO_STATE)
 {
     tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     tool *t;
 
-    (void)state;
     (void)tool_wait_number(holder, "child", SOON_MS);
     t = tool_start(&terminal, "run", "n", "echo", "ran", NULL);
     tool_wait_out(t, "waiting for n", SOON_MS);
@@ -62,27 +58,25 @@ static void a_key_ends_the_wait(void **state)
     assert_null(strstr(tool_out(t), "ran"));
 }
 
-static void a_key_ends_the_command(void **state)
+static void a_key_ends_the_command(NO_STATE)
 {
     tool *t = tool_start(&terminal, "run", "n", "-c",
                          "trap 'echo told; exit 5' INT; echo child=$$; "
                          "while :; do sleep 0.02; done",
                          NULL);
 
-    (void)state;
     (void)tool_wait_number(t, "child", SOON_MS);
     tool_type(t, "\003");
     assert_int_equal(tool_wait(t, SOON_MS), 5);
     assert_non_null(strstr(tool_out(t), "told"));
 }
 
-static void the_command_reads_the_terminal(void **state)
+static void the_command_reads_the_terminal(NO_STATE)
 {
     tool *t =
         tool_start(&terminal, "run", "n", "-c",
                    "stty -echo; echo ready; read word; echo got $word", NULL);
 
-    (void)state;
     tool_wait_out(t, "ready", SOON_MS);
     tool_type(t, "something\r");
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -90,7 +84,7 @@ static void the_command_reads_the_terminal(void **state)
 }
 
 /* Programs that show how far they are look whether they are in front. */
-static void the_command_is_in_the_foreground_from_the_start(void **state)
+static void the_command_is_in_the_foreground_from_the_start(NO_STATE)
 {
     tool *t = tool_start(&terminal, "run", "n", "-c",
                          "echo mine=$(ps -o pgid= -p $$ | tr -d ' '); "
@@ -99,7 +93,6 @@ static void the_command_is_in_the_foreground_from_the_start(void **state)
                          NULL);
     long mine;
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     mine = tool_wait_number(t, "mine", SOON_MS);
     assert_int_equal(tool_wait_number(t, "front", SOON_MS), mine);
@@ -121,11 +114,10 @@ static void type_line(tool *t, const char *line)
     tool_type(t, "\r");
 }
 
-static void a_job_is_stopped_and_goes_on(void **state)
+static void a_job_is_stopped_and_goes_on(NO_STATE)
 {
     tool *t = prompt();
 
-    (void)state;
     type_line(t, LK_TOOL " run n -- sh -c 'echo chi\"\"ld=$$; read a; "
                          "echo got-$a; exit 7'");
     (void)tool_wait_number(t, "child", SOON_MS);
@@ -140,14 +132,13 @@ static void a_job_is_stopped_and_goes_on(void **state)
     assert_int_equal(tool_wait_number(t, "code", SOON_MS), 7);
 }
 
-static void a_wait_is_stopped_and_goes_on(void **state)
+static void a_wait_is_stopped_and_goes_on(NO_STATE)
 {
     tool *holder = tool_start(&how, "run", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = prompt();
 
-    (void)state;
     type_line(t, LK_TOOL " run n echo \"mi\"ne");
     tool_wait_out(t, "waiting for n", SOON_MS);
     tool_type(t, "\032");
@@ -159,13 +150,12 @@ static void a_wait_is_stopped_and_goes_on(void **state)
 }
 
 /* Nothing is renewed while it stands still; the guardian ends it. */
-static void a_job_that_is_stopped_for_too_long_is_ended(void **state)
+static void a_job_that_is_stopped_for_too_long_is_ended(NO_STATE)
 {
     char line[256];
     tool *t = prompt();
     pid_t child;
 
-    (void)state;
     /* One process: a shell that has just begun another one by vfork() cannot
        be stopped while that is. */
     (void)snprintf(line, sizeof(line),
@@ -182,11 +172,10 @@ static void a_job_that_is_stopped_for_too_long_is_ended(void **state)
     assert_int_equal(tool_wait_number(t, "code", SOON_MS), 74);
 }
 
-static void a_key_ends_a_script_and_not_only_the_command(void **state)
+static void a_key_ends_a_script_and_not_only_the_command(NO_STATE)
 {
     tool *t = prompt();
 
-    (void)state;
     type_line(t, "sh -c '" LK_TOOL
                  " run n sh -c \"echo chi\"ld=\\$\\$\"; exec sleep 100\"; "
                  "echo went\"\"-on'; echo co\"\"de=$?;");
@@ -199,11 +188,10 @@ static void a_key_ends_a_script_and_not_only_the_command(void **state)
 }
 
 /* In a script the terminal is the script's; the command gets it by asking. */
-static void a_command_in_a_script_reads_the_terminal(void **state)
+static void a_command_in_a_script_reads_the_terminal(NO_STATE)
 {
     tool *t = prompt();
 
-    (void)state;
     type_line(t, "sh -c '" LK_TOOL " run n sh -c \"echo rea\"dy\"; read a; "
                  "echo got-\\$a\"'");
     tool_wait_out(t, "ready", SOON_MS);

@@ -17,9 +17,8 @@ enum { SOON_MS = 10000 };
 
 /* ---- a limit ------------------------------------------------------------ */
 
-static void a_command_that_takes_too_long_is_ended(void **state)
+static void a_command_that_takes_too_long_is_ended(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 124, "", "the command has run for 0.20 s and is ended",
                 "lock", "--time-limit=0.2", "n", "sleep", "100", NULL);
     assert_tool(&how, 124, "", NULL, "lock", "-q", "--time-limit=0.2", "n",
@@ -28,7 +27,7 @@ static void a_command_that_takes_too_long_is_ended(void **state)
 }
 
 /* SIGTERM that is ignored is followed by SIGKILL, for the whole group. */
-static void who_ignores_that_is_killed_with_its_children(void **state)
+static void who_ignores_that_is_killed_with_its_children(NO_STATE)
 {
     tool *t = tool_start(&how, "lock", "--time-limit=0.2", "-k0.2", "n", "-c",
                          "trap '' TERM; sleep 100 & echo pid=$!; while :; do "
@@ -36,16 +35,14 @@ static void who_ignores_that_is_killed_with_its_children(void **state)
                          NULL);
     const pid_t pid = (pid_t)tool_wait_number(t, "pid", SOON_MS);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 124);
     tool_wait_gone(pid, SOON_MS);
     tool_free(t);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void who_ends_in_time_keeps_its_code(void **state)
+static void who_ends_in_time_keeps_its_code(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 3, "", "", "lock", "--time-limit=100", "n", "-c",
                 "exit 3", NULL);
     assert_tool(&how, 124, "\"outcome\":\"time-limit\",\"exit\":124", NULL,
@@ -53,9 +50,8 @@ static void who_ends_in_time_keeps_its_code(void **state)
                 "100", NULL);
 }
 
-static void the_command_keeps_the_stream_that_the_status_goes_to(void **state)
+static void the_command_keeps_the_stream_that_the_status_goes_to(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "from the command\n{", "", "lock", "--status-fd=1",
                 "n", "-c", "echo from the command", NULL);
     assert_tool(&how, 0, "", "from the command\n{", "lock", "--status-fd=2",
@@ -63,11 +59,10 @@ static void the_command_keeps_the_stream_that_the_status_goes_to(void **state)
 }
 
 /* A time of several parts. */
-static void a_minute_and_a_half_is_understood(void **state)
+static void a_minute_and_a_half_is_understood(NO_STATE)
 {
     static const char *const wrong[] = {"1m30", "30s1m", "1s1s", "m", "1.2.3"};
 
-    (void)state;
     assert_tool(&how, 0, "", "", "lock", "-w1m30s", "--time-limit=1h0.5m", "n",
                 "true", NULL);
     assert_tool(&how, 0, "", "", "lock", "-w10sec", "n", "true", NULL);
@@ -80,13 +75,12 @@ static void a_minute_and_a_half_is_understood(void **state)
 
 /* As the tool shows times, on the command line, in the URL and in the
    configuration. */
-static void a_time_is_understood_as_it_is_shown(void **state)
+static void a_time_is_understood_as_it_is_shown(NO_STATE)
 {
     static const char *const wrong[] = {":42",   "0:4",     "0:60", "0:0.5",
                                         "0:42s", "1:2:3:4", "1:-1"};
     char url[128];
 
-    (void)state;
     assert_tool(&how, 0, "", "", "lock", "-w0:42", "--lease=1:02:03", "n",
                 "true", NULL);
     assert_tool(&how, 124, "", "has run for 1.00 s", "lock",
@@ -115,9 +109,8 @@ static tool *first_host(void)
 }
 
 /* The clocks of the others are late: the first one's job has ended. */
-static void a_job_runs_once_per_tick_on_three_hosts(void **state)
+static void a_job_runs_once_per_tick_on_three_hosts(NO_STATE)
 {
-    (void)state;
     for (int tick = 0; tick < 2; tick++) {
         tool *first = first_host();
 
@@ -149,21 +142,19 @@ static void assert_is_kept(tool *first, int code, int lease_ms)
     tool_free(first);
 }
 
-static void a_signal_behind_the_job_leaves_the_name_taken(void **state)
+static void a_signal_behind_the_job_leaves_the_name_taken(NO_STATE)
 {
     tool *first = first_host();
 
-    (void)state;
     (void)kill(tool_pid(first), SIGTERM);
     assert_is_kept(first, 0, 100000);
 }
 
-static void a_signal_during_the_job_leaves_the_name_taken(void **state)
+static void a_signal_during_the_job_leaves_the_name_taken(NO_STATE)
 {
     tool *first = tool_start(&how, "lock", "--at-least=100", "job", "--", "sh",
                              "-c", "echo in; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_out(first, "in\n", SOON_MS);
     (void)kill(tool_pid(first), SIGTERM);
     tool_wait_err(first, "'job' stays taken for 1:3", SOON_MS);
@@ -171,22 +162,20 @@ static void a_signal_during_the_job_leaves_the_name_taken(void **state)
 }
 
 /* Its end is nearer than that of the lease. */
-static void a_lease_is_not_made_shorter(void **state)
+static void a_lease_is_not_made_shorter(NO_STATE)
 {
     tool *first =
         tool_start(&how, "lock", "--at-least=100", "--lease=300", "job", "--",
                    "sh", "-c", "echo in; exec sleep 100", NULL);
 
-    (void)state;
     tool_wait_out(first, "in\n", SOON_MS);
     (void)kill(tool_pid(first), SIGTERM);
     assert_is_kept(first, 128 + SIGTERM, 300000);
 }
 
 /* The command that is shown may have ended; why its name is held is said. */
-static void it_is_said_that_a_name_is_kept(void **state)
+static void it_is_said_that_a_name_is_kept(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "kept for 0.20 s at least: nightly", "", "lock",
                 "-ynightly", "--at-least=0.2", "job", "--", LK_TOOL, "who",
                 "job", NULL);
@@ -197,11 +186,10 @@ static void it_is_said_that_a_name_is_kept(void **state)
                 "job", "--", LK_TOOL, "who", "--json", "job", NULL);
 }
 
-static void the_time_counts_from_the_begin_and_ends_by_itself(void **state)
+static void the_time_counts_from_the_begin_and_ends_by_itself(NO_STATE)
 {
     uint64_t began = wait_now_ms();
 
-    (void)state;
     assert_tool(&how, 7, "", "", "lock", "--at-least=0.4", "n", "-c", "exit 7",
                 NULL);
     assert_true(wait_now_ms() - began >= 400);
@@ -211,12 +199,11 @@ static void the_time_counts_from_the_begin_and_ends_by_itself(void **state)
 }
 
 /* What was done is done: the exit code stays the command's. */
-static void a_name_that_is_lost_afterwards_is_told_of(void **state)
+static void a_name_that_is_lost_afterwards_is_told_of(NO_STATE)
 {
     tool *t = first_host();
     tool *breaking;
 
-    (void)state;
     breaking = tool_start(&how, "break", "--yes", "job", NULL);
     assert_int_equal(tool_wait(breaking, SOON_MS), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -228,12 +215,11 @@ static void a_name_that_is_lost_afterwards_is_told_of(void **state)
 
 /* ---- nested ------------------------------------------------------------- */
 
-static void who_would_wait_for_itself_is_told_so(void **state)
+static void who_would_wait_for_itself_is_told_so(NO_STATE)
 {
     static const char words[] =
         "this command runs under a latchkey that holds '";
 
-    (void)state;
     assert_tool(&how, 75, "", words, "lock", "n", LK_TOOL, "lock", "n", "true",
                 NULL);
     assert_tool(&how, 75, "", words, "lock", "n", LK_TOOL, "lock", "-qE0", "n",
@@ -248,9 +234,8 @@ static void who_would_wait_for_itself_is_told_so(void **state)
                 "n", NULL);
 }
 
-static void what_can_be_had_is_had(void **state)
+static void what_can_be_had_is_had(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "", "", "lock", "n", LK_TOOL, "lock", "m", "true",
                 NULL);
     assert_tool(&how, 0, "", "", "read", "r", LK_TOOL, "read", "r", "true",
@@ -260,13 +245,12 @@ static void what_can_be_had_is_had(void **state)
 }
 
 /* Somebody else's hold is waited for, nested or not. */
-static void another_ones_hold_is_waited_for(void **state)
+static void another_ones_hold_is_waited_for(NO_STATE)
 {
     tool *other = tool_start(&how, "lock", "m", "--", "sh", "-c",
                              "echo held; exec sleep 100", NULL);
     tool *t;
 
-    (void)state;
     tool_wait_out(other, "held\n", SOON_MS);
     t = tool_start(&how, "lock", "n", LK_TOOL, "lock", "m", "true", NULL);
     tool_wait_err(t, "waiting for m: position 1 of 1, held by ", SOON_MS);
@@ -298,7 +282,7 @@ static void assert_hours(long long h, long long ms)
     assert_in_range(ms, (h - 1) * 3600000 + 1, h * 3600000);
 }
 
-static void the_first_who_says_a_lease_counts(void **state)
+static void the_first_who_says_a_lease_counts(NO_STATE)
 {
     static char file[] = "/tmp/lk-times-XXXXXX";
     char config[64], url[512];
@@ -307,7 +291,6 @@ static void the_first_who_says_a_lease_counts(void **state)
     tool_how by = {.url = url, .env = env};
     int fd = mkstemp(file);
 
-    (void)state;
     assert_true(fd >= 0 && write(fd, "lease = 4h\n", 11) == 11);
     (void)close(fd);
     (void)snprintf(config, sizeof(config), "LATCHKEY_CONFIG=%s", file);
@@ -321,13 +304,12 @@ static void the_first_who_says_a_lease_counts(void **state)
     (void)unlink(file);
 }
 
-static void a_wait_that_is_set_ends_those_that_say_none(void **state)
+static void a_wait_that_is_set_ends_those_that_say_none(NO_STATE)
 {
     const char *env[] = {"LATCHKEY_WAIT=0.2", NULL};
     const tool_how brief = {.url = server_url(redis), .env = env};
     const char *const commands[] = {"lock", "hold", "acquire"};
 
-    (void)state;
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1h", NULL), 0);
     for (size_t i = 0; i < 3; i++)
         assert_tool(&brief, 75, NULL, "lock 'n' is not obtained", commands[i],
@@ -335,12 +317,11 @@ static void a_wait_that_is_set_ends_those_that_say_none(void **state)
     assert_tool(&brief, 75, NULL, NULL, "lock", "-n", "n", "true", NULL);
 }
 
-static void a_setting_that_is_no_time_is_refused(void **state)
+static void a_setting_that_is_no_time_is_refused(NO_STATE)
 {
     const char *env[] = {"LATCHKEY_LEASE=soon", NULL};
     const tool_how how_long = {.url = server_url(redis), .env = env};
 
-    (void)state;
     assert_tool(&how_long, 78, "",
                 "LATCHKEY_LEASE: the lease is 'soon'; it has to be a time",
                 "lock", "n", "true", NULL);

@@ -17,9 +17,8 @@
 
 enum { LONG_MS = 10000 };
 
-static int forget(void **state)
+static int forget(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     return 0;
 }
@@ -46,9 +45,8 @@ static void play(const rights_scene *scene, const char *rules)
     rights_close(&p, redis);
 }
 
-static void each_primitive_works_with_its_own_rights(void **state)
+static void each_primitive_works_with_its_own_rights(NO_STATE)
 {
-    (void)state;
     for (unsigned i = 0; i < rights_scene_count; i++) {
         char *rules = rights_printed(rights_scenes[i].primitive, "app:");
 
@@ -57,11 +55,10 @@ static void each_primitive_works_with_its_own_rights(void **state)
     }
 }
 
-static void all_of_them_work_with_the_rights_of_all(void **state)
+static void all_of_them_work_with_the_rights_of_all(NO_STATE)
 {
     char *rules = rights_printed(NULL, "app:");
 
-    (void)state;
     for (unsigned i = 0; i < rights_scene_count; i++)
         play(&rights_scenes[i], rules);
     free(rules);
@@ -80,12 +77,11 @@ static void acquire(rights_play *p, const char *name, lk_status expected)
 }
 
 /* Of a prefix that has what a pattern may mean otherwise, too. */
-static void names_begin_with_the_prefix_and_no_others(void **state)
+static void names_begin_with_the_prefix_and_no_others(NO_STATE)
 {
     char *rules = rights_printed("lock", "a*[b]?:");
     rights_play p;
 
-    (void)state;
     rights_open(&p, redis, rules);
     acquire(&p, "a*[b]?:1", LK_OK);
     acquire(&p, "a*[b]?:{eu}:1", LK_OK);
@@ -99,7 +95,7 @@ static void names_begin_with_the_prefix_and_no_others(void **state)
 }
 
 /* Not even whether it is held. */
-static void a_lock_of_others_is_out_of_reach(void **state)
+static void a_lock_of_others_is_out_of_reach(NO_STATE)
 {
     char *rules = rights_printed(NULL, "app:");
     lk_lock *lock = NULL, *theirs = NULL;
@@ -107,7 +103,6 @@ static void a_lock_of_others_is_out_of_reach(void **state)
     lk_info *info = NULL;
     rights_play p;
 
-    (void)state;
     rights_open(&p, redis, rules);
     assert_status(lk_lock_new(&theirs, p.all, "billing:1", NULL), LK_OK);
     assert_status(lk_lock_acquire(theirs, 0, NULL, &hold), LK_OK);
@@ -123,12 +118,11 @@ static void a_lock_of_others_is_out_of_reach(void **state)
     free(rules);
 }
 
-static void a_prefix_may_begin_with_a_tag(void **state)
+static void a_prefix_may_begin_with_a_tag(NO_STATE)
 {
     char *rules = rights_printed("lock", "{app");
     rights_play p;
 
-    (void)state;
     rights_open(&p, redis, rules);
     acquire(&p, "{app}:1", LK_OK);
     acquire(&p, "{app:1}", LK_OK);
@@ -138,12 +132,11 @@ static void a_prefix_may_begin_with_a_tag(void **state)
     free(rules);
 }
 
-static void without_a_prefix_all_names_are_meant(void **state)
+static void without_a_prefix_all_names_are_meant(NO_STATE)
 {
     char *rules = rights_printed("lock", "");
     rights_play p;
 
-    (void)state;
     assert_non_null(strstr(rules, "resetkeys ~* resetchannels &"));
     rights_open(&p, redis, rules);
     acquire(&p, "app:1", LK_OK);
@@ -181,7 +174,7 @@ static char *rights_of_page(const char *page)
     return text;
 }
 
-static void the_pages_say_the_same(void **state)
+static void the_pages_say_the_same(NO_STATE)
 {
     static const char *const pages[][2] = {
         {"lock", "orders:"},    {"rwlock", "orders:"},
@@ -190,7 +183,6 @@ static void the_pages_say_the_same(void **state)
         {"redlock", "jobs:"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         char *told = rights_of_page(pages[i][0]);
         char *printed = rights_printed(pages[i][0], pages[i][1]);
@@ -227,43 +219,39 @@ assert_fit(const char *primitive, const char *prefix, const char *meant)
     free(rules);
 }
 
-static void the_doctor_misses_no_right_that_is_printed_for_all(void **state)
+static void the_doctor_misses_no_right_that_is_printed_for_all(NO_STATE)
 {
-    (void)state;
     assert_fit(NULL, "", NULL);
     assert_fit(NULL, "app:", NULL);
 }
 
 /* Of those primitives that stand on a lock's commands. */
-static void nor_one_that_is_printed_for_a_lock(void **state)
+static void nor_one_that_is_printed_for_a_lock(NO_STATE)
 {
     static const char *const primitives[] =
         {"lock",  "fairlock", "rwlock", "semaphore", "plain_semaphore",
          "latch", "leader",   "stripes"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
         assert_fit(primitives[i], "app:", NULL);
 }
 
-static void nor_one_that_is_printed_for_what_is_meant(void **state)
+static void nor_one_that_is_printed_for_what_is_meant(NO_STATE)
 {
     static const char *const primitives[] = {"lock",    "rwlock",   "latch",
                                              "siglock", "cell",     "flight",
                                              "redlock", "semaphore"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
         assert_fit(primitives[i], "app:", primitives[i]);
 }
 
 /* A user with the rights of another one. */
-static void what_is_meant_misses_is_told(void **state)
+static void what_is_meant_misses_is_told(NO_STATE)
 {
     char url[512];
     const tool_how limited = {.url = url};
 
-    (void)state;
     freeReplyObject(
         server_command(redis,
                        "ACL SETUSER exact reset on >p ~* &* +@all -set -zadd"));
@@ -279,9 +267,8 @@ static void what_is_meant_misses_is_told(void **state)
 
 /* ---- the output ------------------------------------------------------------------ */
 
-static void a_program_reads_the_same(void **state)
+static void a_program_reads_the_same(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, "{\"commands\":[", "", "doctor", "--acl", "--for",
                 "redlock", "--prefix", "app:", "--json", NULL);
     assert_tool(NULL, 0,
@@ -291,9 +278,8 @@ static void a_program_reads_the_same(void **state)
                 "app:", "--json", NULL);
 }
 
-static void what_helps_is_said_beside_it(void **state)
+static void what_helps_is_said_beside_it(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, "resetkeys ~app:* ~latchkey:client::* resetchannels ",
                 "not needed: +client|kill; without it ", "doctor", "--acl",
                 "--for", "redlock", "--prefix", "app:", NULL);
@@ -303,12 +289,11 @@ static void what_helps_is_said_beside_it(void **state)
                 "--url", "redis+cluster://127.0.0.1", "doctor", "--acl", NULL);
 }
 
-static void what_would_be_another_rule_is_refused(void **state)
+static void what_would_be_another_rule_is_refused(NO_STATE)
 {
     static const char *const prefixes[] = {"a b", "a\n",   "\"",   "latchkey:x",
                                            "l",   "redis", "lock:"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         assert_tool(NULL, 64, "", NULL, "doctor", "--acl", "--prefix",
                     prefixes[i], NULL);

@@ -99,9 +99,8 @@ static lk_client *open_as_user(void)
     return ringed_open(&options);
 }
 
-static void the_rights_of_a_cluster_are_printed(void **state)
+static void the_rights_of_a_cluster_are_printed(NO_STATE)
 {
-    (void)state;
     assert_non_null(strstr(rules, " +asking "));
     assert_non_null(strstr(rules, " +cluster|slots "));
     assert_tool(NULL, 0, NULL, NULL, "doctor", "--acl", NULL);
@@ -117,11 +116,10 @@ static void the_rights_of_a_cluster_are_printed(void **state)
 
 /* Holding, renewing, waiting and handing over, at each master, and in a slot that
    moves, half of it for a while. */
-static void they_are_enough(void **state)
+static void they_are_enough(NO_STATE)
 {
     lk_client *holder = open_as_user(), *waiter = open_as_user();
 
-    (void)state;
     order_all("ACL LOG RESET");
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         char name[RINGED_NAME];
@@ -152,13 +150,12 @@ static void they_are_enough(void **state)
     assert_nothing_was_denied();
 }
 
-static void the_doctor_misses_none_of_them(void **state)
+static void the_doctor_misses_none_of_them(NO_STATE)
 {
     char as_user[300];
     tool_how user = {.url = as_user};
     tool *t;
 
-    (void)state;
     (void)snprintf(as_user, sizeof(as_user),
                    "redis+cluster://app:secret@127.0.0.1:%u",
                    server_port(ringed()->nodes[1]));
@@ -345,14 +342,13 @@ static bool goes_on_without(const char *word, const char *name)
 
 /* What a cluster alone needs: what is not printed for a server. Two of them; with
    LK_LONG all. */
-static void each_of_them_is_missed_by_name_or_not_needed(void **state)
+static void each_of_them_is_missed_by_name_or_not_needed(NO_STATE)
 {
     const unsigned step = getenv("LK_LONG") != NULL ? 1 : 4;
     char *plain = rights_printed(NULL, "app:"), *copy = strdup(rules), *rest;
     unsigned turn = 0, needed = 0;
     char name[RINGED_NAME];
 
-    (void)state;
     assert_non_null(copy);
     (void)ringed_name(name, "app:", ringed()->nodes[0]);
     for (char *word = strtok_r(copy, " ", &rest); word != NULL;

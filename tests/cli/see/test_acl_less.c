@@ -132,13 +132,12 @@ take_away(const rights_scene *scene, const char *rules, const char *word)
     rights_close(&p, redis);
 }
 
-static void each_right_is_missed_by_name_and_leaves_nothing(void **state)
+static void each_right_is_missed_by_name_and_leaves_nothing(NO_STATE)
 {
     const unsigned step =
         getenv("LK_LONG") != NULL ? 1 : SLICE * (unsigned)wait_scale();
     const char *only = getenv("LK_SCENE");
 
-    (void)state;
     for (unsigned i = 0; i < rights_scene_count; i++) {
         if (only != NULL && strcmp(only, rights_scenes[i].primitive) != 0)
             continue;

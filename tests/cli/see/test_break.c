@@ -18,16 +18,14 @@ enum { LONG_MS = 10000 };
 
 static scratch *folder;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     folder = scratch_new();
     return folder != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     scratch_free(folder);
     return 0;
 }

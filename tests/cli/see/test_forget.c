@@ -2,8 +2,6 @@
 
 /* `latchkey forget`: what it removes, and what it says of a name in use. */
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"

@@ -16,9 +16,8 @@ static void assert_place(const char *text, const char *address, unsigned port,
     assert_int_equal(place.is_local, is_local);
 }
 
-static void places_are_read(void **state)
+static void places_are_read(NO_STATE)
 {
-    (void)state;
     assert_place("0", "127.0.0.1", 0, true);
     assert_place("9400", "127.0.0.1", 9400, true);
     assert_place("127.0.0.1:65535", "127.0.0.1", 65535, true);
@@ -30,7 +29,7 @@ static void places_are_read(void **state)
     assert_place("10.0.0.1:80", "10.0.0.1", 80, false);
 }
 
-static void what_is_no_place_is_refused(void **state)
+static void what_is_no_place_is_refused(NO_STATE)
 {
     static const char *const wrong[] =
         {"",
@@ -56,14 +55,13 @@ static void what_is_no_place_is_refused(void **state)
          "1111111111111111111111111111111111111111111111111111111111111111:80"};
     cli_http_place place;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         if (cli_http_place_read(wrong[i], &place))
             fail_msg("'%s' was taken", wrong[i]);
     }
 }
 
-static void only_names_of_this_machine_are_local(void **state)
+static void only_names_of_this_machine_are_local(NO_STATE)
 {
     static const char *const right[] = {"localhost", "LocalHost:8080",
                                         "127.0.0.1", "127.0.0.1:1",
@@ -82,7 +80,6 @@ static void only_names_of_this_machine_are_local(void **state)
                                         "0.0.0.0",
                                         "evil:80"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
         assert_true(cli_http_host_is_local(right[i], "127.0.0.2"));
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

@@ -5,9 +5,7 @@
 #include <latchkey/latchkey.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/keeper.h"
@@ -39,11 +37,10 @@ static void end_hold(const char *name, const char *option)
     keeper = 0;
 }
 
-static void what_was_ended_is_told_with_whose_it_was(void **state)
+static void what_was_ended_is_told_with_whose_it_was(NO_STATE)
 {
     char was[96];
 
-    (void)state;
     hold("deploy");
     assert_tool(&how, 0, NULL,
                 "latchkey break: revoked; its holder has stopped, or its lease "
@@ -59,20 +56,18 @@ static void what_was_ended_is_told_with_whose_it_was(void **state)
     assert_tool(&how, 0, "\"command\":\"latchkey\"", "", "log", "--json", NULL);
 }
 
-static void one_that_was_ended_at_once_is_called_so(void **state)
+static void one_that_was_ended_at_once_is_called_so(NO_STATE)
 {
-    (void)state;
     end_hold("{a}b", "--now");
     assert_tool(&how, 0, "  {a}b: ended", "", "log", "{a}b", NULL);
     assert_tool(&how, 0, "", "latchkey log: nothing was broken\n", "log", "b",
                 NULL);
 }
 
-static void it_tells_why_if_that_was_said(void **state)
+static void it_tells_why_if_that_was_said(NO_STATE)
 {
     char line[140];
 
-    (void)state;
     end_hold("deploy", "--why=release 4.3 waits");
     assert_tool(&how, 0, ": deploy 4.2)\n    why  release 4.3 waits\n    by   ",
                 "", "log", NULL);
@@ -88,16 +83,14 @@ static void it_tells_why_if_that_was_said(void **state)
 }
 
 /* Of several holds that are revoked one after the other, each once. */
-static void a_wait_for_the_end_is_noted_once(void **state)
+static void a_wait_for_the_end_is_noted_once(NO_STATE)
 {
-    (void)state;
     end_hold("deploy", "--all");
     assert_int_equal(server_integer(redis, "XLEN latchkey:{deploy}:e"), 1);
 }
 
-static void what_is_not_ended_is_not_in_it(void **state)
+static void what_is_not_ended_is_not_in_it(NO_STATE)
 {
-    (void)state;
     hold("deploy");
     assert_tool(&how, 0, NULL, NULL, "break", "--dry-run", "deploy", NULL);
     assert_tool(&how, 0, NULL, NULL, "break", "--dry-run", "--now", "deploy",
@@ -107,9 +100,8 @@ static void what_is_not_ended_is_not_in_it(void **state)
     assert_int_equal(server_integer(redis, "EXISTS latchkey:{deploy}:e"), 0);
 }
 
-static void the_last_ones_are_kept_for_a_week(void **state)
+static void the_last_ones_are_kept_for_a_week(NO_STATE)
 {
-    (void)state;
     for (int i = 0; i < LK_EVENTS_KEPT + 8; i++)
         freeReplyObject(
             server_command(redis,
@@ -123,9 +115,8 @@ static void the_last_ones_are_kept_for_a_week(void **state)
     assert_tool(&how, 0, "deploy: w9\n    was", NULL, "log", "deploy", NULL);
 }
 
-static void what_others_wrote_says_nothing_of_another_name(void **state)
+static void what_others_wrote_says_nothing_of_another_name(NO_STATE)
 {
-    (void)state;
     freeReplyObject(
         server_command(redis,
                        "XADD latchkey:{evil}:e * name deploy what forged"));
@@ -143,7 +134,7 @@ static void what_others_wrote_says_nothing_of_another_name(void **state)
 }
 
 /* A user with rights to the names of one tenant: breaks, and sees its own. */
-static void a_tenant_sees_what_is_its_own(void **state)
+static void a_tenant_sees_what_is_its_own(NO_STATE)
 {
     char url[96];
     tool_how tenant = {.url = url};
@@ -152,7 +143,6 @@ static void a_tenant_sees_what_is_its_own(void **state)
         "~latchkey:*:{orders:* ~latchkey:client:* ~redisson_lock_*:{orders:* "
         "&* +@all";
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://ann:a@127.0.0.1:%u",
                    (unsigned)server_port(redis));
     freeReplyObject(server_command(redis, rights));
@@ -170,12 +160,11 @@ static void a_tenant_sees_what_is_its_own(void **state)
     freeReplyObject(server_command(redis, "ACL DELUSER ann"));
 }
 
-static void what_cannot_be_noted_is_ended_and_said(void **state)
+static void what_cannot_be_noted_is_ended_and_said(NO_STATE)
 {
     char url[96];
     tool_how poor = {.url = url};
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://bob:b@127.0.0.1:%u",
                    (unsigned)server_port(redis));
     freeReplyObject(

@@ -41,17 +41,15 @@ static void assert_shows(uint64_t holders, int64_t left, const char *hold)
     free(text);
 }
 
-static void permits_are_those_taken_of_all(void **state)
+static void permits_are_those_taken_of_all(NO_STATE)
 {
-    (void)state;
     assert_shows(2, 3, " 2/5 ");
     assert_shows(2, -1, " 2/1 ");
     assert_shows(0, 3, " 3 left ");
 }
 
-static void numbers_that_no_sum_holds_are_shown(void **state)
+static void numbers_that_no_sum_holds_are_shown(NO_STATE)
 {
-    (void)state;
     assert_shows(5, INT64_MAX, " 5/9223372036854775807 ");
     assert_shows(INT64_MAX, 1, " 9223372036854775807/9223372036854775807 ");
     assert_shows(UINT64_MAX, 1, " 18446744073709551615/9223372036854775807 ");
@@ -67,7 +65,7 @@ static void fill(char *text, size_t size, size_t before)
 }
 
 /* What a server says of a holder may be of any length. */
-static void what_others_wrote_is_cut_between_characters(void **state)
+static void what_others_wrote_is_cut_between_characters(NO_STATE)
 {
     char wide[1024];
     lk_party holder = {.host = wide,
@@ -84,7 +82,6 @@ static void what_others_wrote_is_cut_between_characters(void **state)
                             .holder_count = 1,
                             .holder = &holder};
 
-    (void)state;
     for (size_t before = 0; before < 3; before++) {
         char *text;
 

@@ -45,11 +45,10 @@ static int stop(void **state)
     return ringed_stop(state);
 }
 
-static void names_of_all_masters_are_shown(void **state)
+static void names_of_all_masters_are_shown(NO_STATE)
 {
     const char *const commands[] = {"ls", "top"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         tool *t = tool_start(&how, commands[i], "n*", NULL);
 
@@ -66,11 +65,10 @@ static void names_of_all_masters_are_shown(void **state)
     assert_tool(&how, 0, "", "nobody waits for anything", "why", NULL);
 }
 
-static void one_name_is_shown_and_broken_where_it_is(void **state)
+static void one_name_is_shown_and_broken_where_it_is(NO_STATE)
 {
     const char *name = names[1];
 
-    (void)state;
     assert_tool(&how, 0, "1 holding", "", "who", name, NULL);
     cluster_move(ringed(), ringed_slot(name), ringed_other(name));
     assert_tool(&how, 0, "1 holding", "", "who", name, NULL);
@@ -83,22 +81,20 @@ static void one_name_is_shown_and_broken_where_it_is(void **state)
 }
 
 /* By the URL of one node. */
-static void who_sees_one_node_alone_is_told_so(void **state)
+static void who_sees_one_node_alone_is_told_so(NO_STATE)
 {
     const tool_how alone = {.url = server_url(ringed()->nodes[0])};
     static const char more[] = "redis+cluster://";
 
-    (void)state;
     assert_tool(&alone, 69, names[0], more, "ls", NULL);
     assert_tool(&alone, 69, names[0], more, "ls", "--json", NULL);
     assert_tool(&alone, 69, "", more, "who", names[2], NULL);
 }
 
-static void the_doctor_looks_at_each_master(void **state)
+static void the_doctor_looks_at_each_master(NO_STATE)
 {
     char address[64];
 
-    (void)state;
     (void)snprintf(address, sizeof(address), "127.0.0.1:%u: maxmemory-policy",
                    server_port(ringed()->nodes[1]));
     assert_tool(&how, 0, "3 masters, and all answer", "", "doctor", "--watch",
@@ -113,12 +109,11 @@ static void the_doctor_looks_at_each_master(void **state)
 }
 
 /* Its replica is gone as well, and nobody takes its place. */
-static void what_is_not_there_is_said(void **state)
+static void what_is_not_there_is_said(NO_STATE)
 {
     server *lost = ringed()->nodes[2];
     char address[32];
 
-    (void)state;
     (void)snprintf(address, sizeof(address), "127.0.0.1:%u", server_port(lost));
     for (size_t i = 0; i < ringed()->count; i++) {
         if (i >= RINGED_MASTERS)

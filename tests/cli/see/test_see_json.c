@@ -5,7 +5,6 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -15,11 +14,10 @@
 
 static char page[65536]; /* docs/cli-json.md */
 
-static int read_page(void **state)
+static int read_page(NO_STATE)
 {
     FILE *file = fopen(LK_SOURCE_DIR "/docs/cli-json.md", "r");
 
-    (void)state;
     assert_non_null(file);
     assert_in_range(fread(page, 1, sizeof(page) - 1, file), 1,
                     sizeof(page) - 2);

@@ -176,23 +176,21 @@ static void take_names(lk_client *client, lk_hold *holds[2])
 
 /* ---- the tests ------------------------------------------------------------------- */
 
-static void each_tenant_works_with_its_own_rights(void **state)
+static void each_tenant_works_with_its_own_rights(NO_STATE)
 {
-    (void)state;
     tenant_make("orders");
     tenant_make("billing");
     hand_over("orders");
     hand_over("billing");
 }
 
-static void a_tenant_reaches_no_key_and_no_channel_of_another(void **state)
+static void a_tenant_reaches_no_key_and_no_channel_of_another(NO_STATE)
 {
     lk_client *holder, *waiter;
     redisContext *to;
     lk_hold *hold, *others[2];
     taker *t;
 
-    (void)state;
     tenant_make("orders");
     tenant_make("billing");
     holder = tenant_open("billing");
@@ -218,11 +216,10 @@ static void a_tenant_reaches_no_key_and_no_channel_of_another(void **state)
 }
 
 /* Tenants that begin alike, and none. */
-static void a_tenant_does_not_fit_a_longer_one(void **state)
+static void a_tenant_does_not_fit_a_longer_one(NO_STATE)
 {
     redisContext *to;
 
-    (void)state;
     tenant_make("a");
     to = attacker_connect("a");
     attack_channel(to, "latchkey:in:a-b:x");
@@ -233,13 +230,12 @@ static void a_tenant_does_not_fit_a_longer_one(void **state)
     redisFree(to);
 }
 
-static void a_tenant_is_a_word(void **state)
+static void a_tenant_is_a_word(NO_STATE)
 {
     static const char *const bad[] = {
         "a:", "a b", "{a}", "*", "a?", "", "a23456789012345678901234567890123"};
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_status(lk_client_options_set(&options, "tenant", bad[i]),
                       LK_EINVAL);
@@ -249,13 +245,12 @@ static void a_tenant_is_a_word(void **state)
     assert_tool(NULL, 64, "", "for --acl", "doctor", "--tenant", "a", NULL);
 }
 
-static void a_tenant_is_told_of_its_own_clients(void **state)
+static void a_tenant_is_told_of_its_own_clients(NO_STATE)
 {
     lk_info *info = NULL;
     lk_hold *hold;
     lk_lock *lock;
 
-    (void)state;
     tenant_make("orders");
     lock = locking_lock(f, tenant_open("orders"), "orders:1");
     hold = locking_hold(lock);
@@ -267,13 +262,12 @@ static void a_tenant_is_told_of_its_own_clients(void **state)
 }
 
 /* Neither may tell the other anything: the name goes by looking. */
-static void two_tenants_may_share_a_name(void **state)
+static void two_tenants_may_share_a_name(NO_STATE)
 {
     lk_client *a, *b;
     lk_hold *hold;
     taker *t;
 
-    (void)state;
     user_make("orders", "shared:");
     user_make("billing", "shared:");
     a = tenant_open("orders");

@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -44,11 +43,10 @@ static void interrupt(tool *t)
     assert_int_equal(tool_wait(t, SOON_MS), 130);
 }
 
-static void a_break_says_that_no_process_keeps_it(void **state)
+static void a_break_says_that_no_process_keeps_it(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     acquire(NULL);
     t = tool_start(&how, "break", "--yes", "n", NULL);
     tool_wait_err(t, "no process is known that keeps the hold of ", SOON_MS);
@@ -63,14 +61,13 @@ static void a_break_says_that_no_process_keeps_it(void **state)
 }
 
 /* The line acts on the server that was named, and has no password in it. */
-static void the_line_names_the_server_that_was_named(void **state)
+static void the_line_names_the_server_that_was_named(NO_STATE)
 {
     const char *url = server_url(redis);
     const tool_how bare = {.env = NULL};
     char with[256], words[512];
     tool *t;
 
-    (void)state;
     acquire(NULL);
     (void)snprintf(words, sizeof(words),
                    "\n  latchkey break --url %s --now n\n", url);
@@ -87,11 +84,10 @@ static void the_line_names_the_server_that_was_named(void **state)
 }
 
 /* Whoever copies the line runs nothing but what it says. */
-static void a_name_that_a_shell_may_misread_is_not_in_the_line(void **state)
+static void a_name_that_a_shell_may_misread_is_not_in_the_line(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     assert_tool(&how, 0, NULL, NULL, "acquire", "it's; ls", "-l1h", NULL);
     end_records();
     t = tool_start(&how, "break", "--yes", "it's; ls", NULL);
@@ -103,12 +99,11 @@ static void a_name_that_a_shell_may_misread_is_not_in_the_line(void **state)
                 NULL);
 }
 
-static void it_says_so_before_it_asks(void **state)
+static void it_says_so_before_it_asks(NO_STATE)
 {
     const tool_how terminal = {.url = server_url(redis), .has_terminal = true};
     tool *t;
 
-    (void)state;
     acquire(NULL);
     t = tool_start(&terminal, "break", "n", NULL);
     tool_wait_out(t, "no process is known", SOON_MS);
@@ -119,11 +114,10 @@ static void it_says_so_before_it_asks(void **state)
 }
 
 /* With --now nobody is waited for; a tool that runs can be told. */
-static void where_nobody_is_missed_nothing_is_said(void **state)
+static void where_nobody_is_missed_nothing_is_said(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     acquire(NULL);
     t = tool_start(&how, "break", "--yes", "--now", "n", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -137,14 +131,13 @@ static void where_nobody_is_missed_nothing_is_said(void **state)
 }
 
 /* The begin of its id and the reason: the whole id tells nobody anything. */
-static void who_and_ls_tell_why_it_was_taken(void **state)
+static void who_and_ls_tell_why_it_was_taken(NO_STATE)
 {
     enum { BEGIN = 8 };
     char begin[BEGIN + 2], whole[BEGIN + 2];
     const char *at;
     tool *t;
 
-    (void)state;
     acquire(NULL);
     t = tool_start(&how, "who", "n", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -162,11 +155,10 @@ static void who_and_ls_tell_why_it_was_taken(void **state)
 }
 
 /* The id tells nobody why a name is taken. */
-static void waiters_and_the_log_tell_why_it_was_taken(void **state)
+static void waiters_and_the_log_tell_why_it_was_taken(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     acquire(NULL);
     t = tool_start(&how, "watch", "n", NULL);
     tool_wait_out(t, "(deploy 4.2; by ", SOON_MS);
@@ -180,13 +172,12 @@ static void waiters_and_the_log_tell_why_it_was_taken(void **state)
 }
 
 /* Whoever looks while it is waited for, and whoever waits. */
-static void what_is_revoked_is_called_so(void **state)
+static void what_is_revoked_is_called_so(NO_STATE)
 {
     static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
                                         "--sem=1"};
     tool *waiter;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         tool *t;
 
@@ -211,13 +202,12 @@ static void what_is_revoked_is_called_so(void **state)
 }
 
 /* Its owner says that it has stopped, which nobody has to wait for any more. */
-static void a_release_ends_what_was_revoked(void **state)
+static void a_release_ends_what_was_revoked(NO_STATE)
 {
     static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
                                         "--sem=1"};
     tool *t;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         acquire(kinds[i]);
         t = tool_start(&how, "break", "--yes", "n", NULL);
@@ -235,11 +225,10 @@ static void a_release_ends_what_was_revoked(void **state)
 }
 
 /* Of what the server has forgotten its log may still tell. */
-static void a_release_says_what_has_become_of_the_hold(void **state)
+static void a_release_says_what_has_become_of_the_hold(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     acquire(NULL);
     assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
     assert_tool(&how, 74, "",
@@ -253,9 +242,8 @@ static void a_release_says_what_has_become_of_the_hold(void **state)
 }
 
 /* Whose break it was is not told of another hold of the name. */
-static void a_break_of_another_hold_is_not_named(void **state)
+static void a_break_of_another_hold_is_not_named(NO_STATE)
 {
-    (void)state;
     acquire(NULL);
     assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
     acquire(NULL);

@@ -3,7 +3,6 @@
 /* `latchkey wait`: until nobody holds a name. */
 
 #include <signal.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/tooling.h"
@@ -27,9 +26,8 @@ static void let_go(tool *t)
     tool_free(t);
 }
 
-static void a_name_that_nobody_holds_is_free_at_once(void **state)
+static void a_name_that_nobody_holds_is_free_at_once(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "", "", "wait", "n", NULL);
     assert_tool(&how, 0, "", "", "lock", "n", "true", NULL);
     assert_tool(&how, 0, "", "", "wait", "-n", "n", NULL);
@@ -37,12 +35,11 @@ static void a_name_that_nobody_holds_is_free_at_once(void **state)
 }
 
 /* Of every kind; and the one who waits holds nothing and stands in no queue. */
-static void it_ends_when_the_holder_does(void **state)
+static void it_ends_when_the_holder_does(NO_STATE)
 {
     static const char *const kinds[] = {"--fair", "--read", "--write",
                                         "--sem=2"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         tool *held = holder(kinds[i]);
         tool *waiting = tool_start(&how, "wait", "n", NULL);
@@ -56,11 +53,10 @@ static void it_ends_when_the_holder_does(void **state)
     }
 }
 
-static void the_limit_is_told_with_who_holds_it(void **state)
+static void the_limit_is_told_with_who_holds_it(NO_STATE)
 {
     tool *held = holder("-q");
 
-    (void)state;
     assert_tool(&how, 75, "", "latchkey wait: 'n' is not free: held by ",
                 "wait", "-n", "n", NULL);
     assert_tool(&how, 75, "", "'n' is not free: held by ", "wait",
@@ -69,11 +65,10 @@ static void the_limit_is_told_with_who_holds_it(void **state)
     let_go(held);
 }
 
-static void what_cannot_be_waited_for_is_said(void **state)
+static void what_cannot_be_waited_for_is_said(NO_STATE)
 {
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
-    (void)state;
     assert_tool(&how, 0, NULL, NULL, "latch", "set", "n", "1", NULL);
     assert_tool(&how, 64, "", "'n' is a latch\n  `latchkey latch wait`", "wait",
                 "n", NULL);
@@ -83,13 +78,12 @@ static void what_cannot_be_waited_for_is_said(void **state)
 }
 
 /* An outage in between is waited out, and one at the end is not "still held". */
-static void a_server_that_goes_away_is_waited_for(void **state)
+static void a_server_that_goes_away_is_waited_for(NO_STATE)
 {
     tool *held = holder("-q");
     tool *waiting = tool_start(&how, "wait", "n", NULL);
     tool *limited = tool_start(&how, "wait", "-w4", "n", NULL);
 
-    (void)state;
     tool_wait_err(waiting, "held by ", SOON_MS);
     tool_wait_err(limited, "held by ", SOON_MS);
     server_kill(redis);

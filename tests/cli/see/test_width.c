@@ -8,7 +8,6 @@
 #include <locale.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,12 +32,11 @@ static server *redis;
 static tool *holders[sizeof(names) / sizeof(names[0])];
 static const char *user;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
     const struct passwd *me = getpwuid(geteuid());
     tool_how how;
 
-    (void)state;
     redis = server_start(NULL);
     if (redis == NULL || me == NULL || setlocale(LC_CTYPE, "C.UTF-8") == NULL)
         return -1;
@@ -53,9 +51,8 @@ static int start(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     server_stop(redis);
     return 0;
@@ -156,35 +153,31 @@ static void check_live(const char *command, const char *name, const char *last)
     }
 }
 
-static void a_list_keeps_what_a_holder_is(void **state)
+static void a_list_keeps_what_a_holder_is(NO_STATE)
 {
-    (void)state;
     check("ls", "*");
 }
 
-static void one_name_keeps_what_its_holder_is(void **state)
+static void one_name_keeps_what_its_holder_is(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         check("who", names[i]);
         check("why", names[i]);
     }
 }
 
-static void live_pictures_keep_what_a_holder_is(void **state)
+static void live_pictures_keep_what_a_holder_is(NO_STATE)
 {
-    (void)state;
     check_live("watch", "deploy", "\360\237\232\200\r\n");
     check_live("top", "*", "q quits");
 }
 
 /* The rate stands last in the row, and is cut before anything else is. */
-static void no_number_of_a_name_is_left_out(void **state)
+static void no_number_of_a_name_is_left_out(NO_STATE)
 {
     const tool_how how = terminal(60);
     tool *t = tool_start(&how, "top", "*", NULL);
 
-    (void)state;
     tool_wait_out(t, "q quits", SOON_MS);
     assert_said(tool_out(t), " RATE");
     assert_said(tool_out(t), "0.0/s");
@@ -192,11 +185,10 @@ static void no_number_of_a_name_is_left_out(void **state)
 }
 
 /* Every word of it, in lines that fit. */
-static void help_is_filled_into_the_columns_there_are(void **state)
+static void help_is_filled_into_the_columns_there_are(NO_STATE)
 {
     static const char *const subjects[] = {"lock", "break", "url", "metrics"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++) {
         const tool_how plain = {.url = server_url(redis)};
         const tool_how how = terminal(60);
@@ -225,12 +217,11 @@ static void help_is_filled_into_the_columns_there_are(void **state)
 }
 
 /* A paragraph is filled to its end, and a table keeps its columns. */
-static void help_keeps_paragraphs_and_columns(void **state)
+static void help_keeps_paragraphs_and_columns(NO_STATE)
 {
     static const char *const env[] = {"COLUMNS=60", NULL};
     const tool_how how = {.url = server_url(redis), .env = env};
 
-    (void)state;
     assert_tool(&how, 0,
                 "Waits until nobody else holds NAME, runs COMMAND, and "
                 "exits\nas it did. The lease",
@@ -242,9 +233,8 @@ static void help_keeps_paragraphs_and_columns(void **state)
 }
 
 /* Two looks: the lines of the first are drawn over. */
-static void a_wait_keeps_what_the_holder_is(void **state)
+static void a_wait_keeps_what_the_holder_is(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const tool_how how = terminal(all_columns[i]);
         tool *t = tool_start(&how, "lock", LONG_NAME, "true", NULL);
@@ -260,7 +250,7 @@ static void a_wait_keeps_what_the_holder_is(void **state)
 }
 
 /* A language without blanks has no place where a line could end. */
-static void a_wait_tells_a_reason_without_blanks(void **state)
+static void a_wait_tells_a_reason_without_blanks(NO_STATE)
 {
     static const char reason[] =
         "\346\227\245\346\234\254\350\252\236\346\227\245\346\234\254"
@@ -275,7 +265,6 @@ static void a_wait_tells_a_reason_without_blanks(void **state)
                               "echo held=1; exec sleep 1000", NULL);
     tool *t;
 
-    (void)state;
     (void)tool_wait_number(holder, "held", SOON_MS);
     t = tool_start(&how, "lock", "wide", "true", NULL);
     tool_wait_out(t, "gives up\033[K", SOON_MS);
@@ -286,7 +275,7 @@ static void a_wait_tells_a_reason_without_blanks(void **state)
 }
 
 /* What was drawn is taken away, so that the command's output stands alone. */
-static void nothing_is_left_of_the_lines_of_a_wait(void **state)
+static void nothing_is_left_of_the_lines_of_a_wait(NO_STATE)
 {
     const tool_how plain = {.url = server_url(redis)};
     const tool_how how = terminal(60);
@@ -295,7 +284,6 @@ static void nothing_is_left_of_the_lines_of_a_wait(void **state)
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = tool_start(&how, "lock", "n", "echo", "mine", NULL);
 
-    (void)state;
     tool_wait_out(t, "gives up\033[K", SOON_MS);
     assert_int_equal(kill(child, SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -305,7 +293,7 @@ static void nothing_is_left_of_the_lines_of_a_wait(void **state)
 }
 
 /* On standard output and on standard error. */
-static void advice_and_refusals_are_continued(void **state)
+static void advice_and_refusals_are_continued(NO_STATE)
 {
     static const char *const lines[][4] = {
         {"doctor", "--watch", "0.1", NULL},
@@ -316,7 +304,6 @@ static void advice_and_refusals_are_continued(void **state)
     static const char *const said[] = {"appendfsync", "tls-key-file",
                                        "evaluated?", "not obtained"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const tool_how how = terminal(60);
         tool *t = tool_start(&how, lines[i][0], lines[i][1], lines[i][2],
@@ -330,13 +317,12 @@ static void advice_and_refusals_are_continued(void **state)
 }
 
 /* Both ends of it, and how much is left out is what both ends leave. */
-static void a_long_name_can_be_told_by_both_ends(void **state)
+static void a_long_name_can_be_told_by_both_ends(NO_STATE)
 {
     static const char *const env[] = {"LC_ALL=C.UTF-8", NULL};
     tool_how how = terminal(60);
     tool *t;
 
-    (void)state;
     how.env = env;
     t = tool_start(&how, "ls", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -348,14 +334,13 @@ static void a_long_name_can_be_told_by_both_ends(void **state)
 }
 
 /* Colours are for terminals, unless somebody says otherwise. */
-static void colours_go_where_they_are_wanted(void **state)
+static void colours_go_where_they_are_wanted(NO_STATE)
 {
     static const char *const none[] = {"NO_COLOR=1", NULL};
     const tool_how pipe = {.url = server_url(redis)};
     tool_how how = terminal(80);
     tool *t = tool_start(&how, "ls", NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_said(tool_out(t), "\033[2mNAME ");
     assert_tool(&how, 0, "\033[1mdeploy\033[0m: lock", NULL, "who", "deploy",

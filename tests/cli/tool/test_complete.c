@@ -3,7 +3,6 @@
 /* What shells are told of a word that is being typed. test_shells.c has the shells. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -14,9 +13,8 @@
 
 /* ---- from the tables ---------------------------------------------------- */
 
-static void commands_are_told_but_not_those_for_shells(void **state)
+static void commands_are_told_but_not_those_for_shells(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, "\nurl\tshow which server is used", "", "__complete",
                 "", NULL);
     assert_tool(NULL, 0,
@@ -27,9 +25,8 @@ static void commands_are_told_but_not_those_for_shells(void **state)
     assert_tool(NULL, 0, "", "", "__complete", "nothing", "", NULL);
 }
 
-static void options_are_those_of_the_command_and_of_all(void **state)
+static void options_are_those_of_the_command_and_of_all(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0,
                 "--quick\tsome seconds instead of half a minute\n"
                 "--quiet\tonly errors, and that nothing is configured\n",
@@ -39,11 +36,10 @@ static void options_are_those_of_the_command_and_of_all(void **state)
     assert_tool(NULL, 0, "--help\t", "", "__complete", "run", "x", "--h", NULL);
 }
 
-static void values_are_told_where_they_are_words(void **state)
+static void values_are_told_where_they_are_words(NO_STATE)
 {
     static const char words[] = "always\t\n";
 
-    (void)state;
     assert_tool(NULL, 0, words, "", "__complete", "--color", "al", NULL);
     assert_tool(NULL, 0, "--color=always\t\n", "", "__complete", "url",
                 "--color=al", NULL);
@@ -52,9 +48,8 @@ static void values_are_told_where_they_are_words(void **state)
     assert_tool(NULL, 0, "stop\t\n", "", "__complete", "server", "sto", NULL);
 }
 
-static void the_rest_is_left_to_the_shell(void **state)
+static void the_rest_is_left_to_the_shell(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, ":commands\n", "", "__complete", "run", "x", "", NULL);
     assert_tool(NULL, 0, ":commands\n", "", "__complete", "run", "x", "--", "-",
                 NULL);
@@ -176,7 +171,7 @@ static void the_server_may_be_named_in_the_line(void **state)
         fail_msg("%s", q.actual);
 }
 
-static void a_private_server_is_asked_but_not_started(void **state)
+static void a_private_server_is_asked_but_not_started(NO_STATE)
 {
     scratch *home = scratch_new();
     char variable[96];
@@ -187,7 +182,6 @@ static void a_private_server_is_asked_but_not_started(void **state)
                   .expected = "orders\tlock\n"};
     tool *t;
 
-    (void)state;
     assert_non_null(home);
     (void)snprintf(variable, sizeof(variable), "LATCHKEY_SERVER_DIRECTORY=%s",
                    scratch_path(home));

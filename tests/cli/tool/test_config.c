@@ -27,9 +27,8 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(to), 0);
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     (void)umask(022);
     (void)snprintf(folder, sizeof(folder), "/tmp/lk-config-XXXXXX");
     if (mkdtemp(folder) == NULL)
@@ -44,16 +43,15 @@ static int start(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     (void)unlink(file);
     *strrchr(file, '/') = '\0';
     (void)rmdir(file);
     return rmdir(folder);
 }
 
-static void the_first_who_says_something_counts(void **state)
+static void the_first_who_says_something_counts(NO_STATE)
 {
     char from[256];
     const char *both[] = {"REDIS_URL=redis://second", home, NULL};
@@ -62,7 +60,6 @@ static void the_first_who_says_something_counts(void **state)
     const tool_how second = {.env = both};
     const tool_how third = {.env = only};
 
-    (void)state;
     write_file(file, "# the server\n\n url =  redis://third  \n");
     (void)snprintf(from, sizeof(from), "\"from\":\"%s:3\"}\n", file);
     assert_tool(&variables, 0, "redis://given:6379/0\n", "", "url", "-u",
@@ -77,7 +74,7 @@ static void the_first_who_says_something_counts(void **state)
 }
 
 /* It was most often made of another one that is not set. */
-static void an_empty_variable_is_refused(void **state)
+static void an_empty_variable_is_refused(NO_STATE)
 {
     const char *empty[] = {"REDIS_URL=", NULL};
     const char *second[] = {"REDIS_URL=redis://second", NULL};
@@ -87,7 +84,6 @@ static void an_empty_variable_is_refused(void **state)
     const tool_how unused = {.url = "redis://first", .env = empty};
     const tool_how files = {.url = "redis://first", .env = no_file};
 
-    (void)state;
     assert_tool(&first, 64, "", "url: LATCHKEY_URL is set, but empty", "url",
                 NULL);
     assert_tool(&first, 64, "", "run: LATCHKEY_URL is set, but empty", "run",
@@ -101,11 +97,10 @@ static void an_empty_variable_is_refused(void **state)
     assert_tool(&unused, 64, "", "--url is empty", "url", "--url=", NULL);
 }
 
-static void a_password_is_not_shown(void **state)
+static void a_password_is_not_shown(NO_STATE)
 {
     const tool_how how = {.url = "redis://app:s3cret@h/2?offline_ms=7s"};
 
-    (void)state;
     assert_tool(&how, 0, "redis://app:***@h:6379/2?offline_ms=7000ms\n", "",
                 "url", NULL);
     assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n", "", "url",
@@ -135,7 +130,7 @@ assert_shown(const char *expected, const char *option, const char *url)
 }
 
 /* On a terminal: a program reads the URL alone. */
-static void it_is_said_what_a_url_means(void **state)
+static void it_is_said_what_a_url_means(NO_STATE)
 {
     static const char *const urls[][2] = {
         {"redis://u:p@h/2",
@@ -175,18 +170,16 @@ static void it_is_said_what_a_url_means(void **state)
          "  login      the default user, no password in the URL\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
         assert_shown(urls[i][1], "--color=auto", urls[i][0]);
     assert_shown("redis://h:6379/0\n", "--quiet", "redis://h");
 }
 
-static void what_is_not_understood_is_78(void **state)
+static void what_is_not_understood_is_78(NO_STATE)
 {
     const char *env[] = {config, NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file(file, "url = redis://h\nurk = 1\n");
     assert_tool(&how, 78, "", "config:2: there is no setting 'urk'", "url",
                 NULL);
@@ -198,7 +191,7 @@ static void what_is_not_understood_is_78(void **state)
                 "gopher://h", NULL);
 }
 
-static void a_scheme_that_is_nearly_one_is_guessed(void **state)
+static void a_scheme_that_is_nearly_one_is_guessed(NO_STATE)
 {
     static const char *const urls[][2] = {{"redis//h", "redis"},
                                           {"reddis://h", "redis"},
@@ -207,7 +200,6 @@ static void a_scheme_that_is_nearly_one_is_guessed(void **state)
                                           {"valky://h", "valkey"}};
     char wanted[96];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
         (void)snprintf(wanted, sizeof(wanted),
                        "its scheme is not known\n  did you mean %s://?",
@@ -219,13 +211,12 @@ static void a_scheme_that_is_nearly_one_is_guessed(void **state)
     assert_tool(NULL, 78, "", "port", "url", "redis://h:x", NULL);
 }
 
-static void config_tells_each_value_and_who_says_so(void **state)
+static void config_tells_each_value_and_who_says_so(NO_STATE)
 {
     char from[256];
     const char *env[] = {config, "LATCHKEY_SERVER_PROGRAM=valkey", NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file(file, "url = redis://:s3cret@h\n");
     (void)snprintf(from, sizeof(from),
                    "url = redis://:***@h:6379/0\n    from %s:1\n", file);
@@ -253,7 +244,7 @@ static void config_tells_each_value_and_who_says_so(void **state)
 }
 
 /* Another server than the one that was meant is worse than none. */
-static void a_file_that_cannot_be_read_is_78(void **state)
+static void a_file_that_cannot_be_read_is_78(NO_STATE)
 {
     const char *env[] = {"LATCHKEY_CONFIG=/tmp", NULL};
     const char *loop[] = {config, NULL};
@@ -262,7 +253,6 @@ static void a_file_that_cannot_be_read_is_78(void **state)
     const tool_how around = {.env = loop};
     const tool_how wrong = {.env = typo};
 
-    (void)state;
     assert_tool(&how, 78, "", "/tmp: it is not a regular file", "url", NULL);
     assert_tool(&wrong, 78, "", "LATCHKEY_CONFIG: /nonexistent: No such file",
                 "run", "n", "true", NULL);
@@ -270,12 +260,11 @@ static void a_file_that_cannot_be_read_is_78(void **state)
     assert_tool(&around, 78, "", "Too many levels", "url", NULL);
 }
 
-static void a_broken_file_is_told_of_whatever_counts(void **state)
+static void a_broken_file_is_told_of_whatever_counts(NO_STATE)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.url = "redis://h", .env = env};
 
-    (void)state;
     write_file(file, "url redis://meant\n");
     assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url", NULL);
     assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url",
@@ -283,12 +272,11 @@ static void a_broken_file_is_told_of_whatever_counts(void **state)
 }
 
 /* Whoever can write to it chooses the server, and the program that is run. */
-static void a_file_that_others_can_write_is_refused(void **state)
+static void a_file_that_others_can_write_is_refused(NO_STATE)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file(file, "url = redis://h\n");
     for (mode_t others = 020; others != 0; others = others == 020 ? 02 : 0) {
         assert_int_equal(chmod(file, 0600 | others), 0);
@@ -304,23 +292,21 @@ static void a_file_that_others_can_write_is_refused(void **state)
                 "url", NULL);
 }
 
-static void a_pipe_in_its_place_holds_nobody_up(void **state)
+static void a_pipe_in_its_place_holds_nobody_up(NO_STATE)
 {
     const char *env[] = {config, NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     assert_int_equal(mkfifo(file, 0600), 0);
     assert_tool(&how, 78, "", "it is not a regular file", "url", NULL);
 }
 
 /* With too little memory for its line it was an empty one. */
-static void a_file_of_any_size_is_no_empty_one(void **state)
+static void a_file_of_any_size_is_no_empty_one(NO_STATE)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file(file, "url = redis://h\n");
     assert_int_equal(truncate(file, (off_t)1 << 36), 0);
     assert_tool(&how, 78, "", "it is larger than 65536 bytes", "url", NULL);
@@ -329,13 +315,12 @@ static void a_file_of_any_size_is_no_empty_one(void **state)
 }
 
 /* The system's file may hold a password for root alone. */
-static void a_file_for_others_counts_only_where_it_is_needed(void **state)
+static void a_file_for_others_counts_only_where_it_is_needed(NO_STATE)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.env = env};
     const tool_how said = {.url = "redis://h", .env = env};
 
-    (void)state;
     if (geteuid() == 0)
         skip(); /* root may read it */
     write_file(file, "url = redis://meant\n");
@@ -344,11 +329,10 @@ static void a_file_for_others_counts_only_where_it_is_needed(void **state)
     assert_tool(&said, 0, "redis://h:6379/0\n", "", "url", NULL);
 }
 
-static void the_private_server_can_be_forbidden(void **state)
+static void the_private_server_can_be_forbidden(NO_STATE)
 {
     const tool_how none = {.url = "none"};
 
-    (void)state;
     assert_tool(&none, 78, "",
                 "no server is configured, and LATCHKEY_URL forbids the private",
                 "run", "n", "true", NULL);

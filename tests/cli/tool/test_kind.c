@@ -3,7 +3,6 @@
 /* A name that is in use as something else: the refusal says as what, and how to
    hold it. */
 
-#include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -21,13 +20,12 @@ static void assert_refused(const char *const *arguments, const char *wanted)
     tool_free(t);
 }
 
-static void a_semaphore_wants_sem(void **state)
+static void a_semaphore_wants_sem(NO_STATE)
 {
     static const char said[] = "'s' is in use as a semaphore\n"
                                "  say --sem N, or use another name; `latchkey "
                                "forget` frees this one once nobody uses it\n";
 
-    (void)state;
     assert_tool(&how, 0, NULL, NULL, "sem", "-p", "2", "s", "true", NULL);
     assert_refused((const char *[]){"lock", "s", "true", NULL}, said);
     assert_refused((const char *[]){"lock", "-x", "s", "true", NULL}, said);
@@ -40,13 +38,12 @@ static void a_semaphore_wants_sem(void **state)
 }
 
 /* Nobody is told to leave out what was not written. */
-static void a_command_of_one_kind_names_the_other_command(void **state)
+static void a_command_of_one_kind_names_the_other_command(NO_STATE)
 {
     static const char said[] = "'l' is in use as a plain lock\n"
                                "  that is for `latchkey lock`, or use another "
                                "name; `latchkey forget` frees";
 
-    (void)state;
     assert_tool(&how, 0, NULL, NULL, "acquire", "l", "--lease", "1h", NULL);
     assert_refused((const char *[]){"sem", "l", "true", NULL}, said);
     assert_refused((const char *[]){"sem", "-p", "2", "l", "true", NULL}, said);
@@ -62,9 +59,8 @@ static void a_command_of_one_kind_names_the_other_command(void **state)
                    "  that is for `latchkey latch`, or use another name; ");
 }
 
-static void a_plain_lock_and_a_read_write_lock_are_told_apart(void **state)
+static void a_plain_lock_and_a_read_write_lock_are_told_apart(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, NULL, NULL, "acquire", "plain", "--lease", "1h", NULL);
     assert_refused((const char *[]){"lock", "-s", "plain", "true", NULL},
                    "'plain' is in use as a plain lock\n"
@@ -76,9 +72,8 @@ static void a_plain_lock_and_a_read_write_lock_are_told_apart(void **state)
                    "  say -s to read, -x to write, or use another name; ");
 }
 
-static void a_key_of_somebody_else_is_something_else(void **state)
+static void a_key_of_somebody_else_is_something_else(NO_STATE)
 {
-    (void)state;
     assert_int_equal(server_integer(redis, "RPUSH list 1"), 1);
     assert_refused((const char *[]){"lock", "list", "true", NULL},
                    "'list' is something else at the server\n"

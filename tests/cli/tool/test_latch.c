@@ -3,10 +3,7 @@
 /* latch and barrier from a shell, and how their answers are written. */
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/tooling.h"
@@ -15,9 +12,8 @@
 enum { SOON_MS = 10000 };
 
 /* On a server that evicts nothing they would stay for ever. */
-static void what_the_tool_makes_ends_by_itself(void **state)
+static void what_the_tool_makes_ends_by_itself(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
     assert_in_range(server_integer(redis, "TTL l"), 604000, 604800);
     assert_tool(&how, 0, "", "", "latch", "down", "l", NULL);
@@ -30,19 +26,17 @@ static void what_the_tool_makes_ends_by_itself(void **state)
     assert_in_range(server_integer(redis, "TTL a"), 3000, 3600);
 }
 
-static void a_barrier_that_nobody_is_at_is_away(void **state)
+static void a_barrier_that_nobody_is_at_is_away(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 75, "", NULL, "barrier", "-n2", "-w1", "b", NULL);
     assert_int_equal(server_integer(redis, "EXISTS b"), 0);
     assert_tool(&how, 0, "", NULL, "ls", "--no-header", NULL);
 }
 
-static void it_opens_when_all_has_happened(void **state)
+static void it_opens_when_all_has_happened(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
     assert_tool(&how, 75, "", "l: ", "latch", "set", "l", "3", NULL);
     t = tool_start(&how, "latch", "wait", "l", NULL);
@@ -58,20 +52,18 @@ static void it_opens_when_all_has_happened(void **state)
                 "l", "--json", NULL);
 }
 
-static void it_can_be_reset_and_deleted(void **state)
+static void it_can_be_reset_and_deleted(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "reset", "l", "1", NULL);
     assert_tool(&how, 0, "1\n", "", "latch", "count", "l", NULL);
     assert_tool(&how, 0, "", "", "latch", "delete", "l", NULL);
     assert_tool(&how, 75, "", "l: ", "latch", "count", "l", NULL);
 }
 
-static void any_name_is_good_json(void **state)
+static void any_name_is_good_json(NO_STATE)
 {
     static const char name[] = "a\"\\\x01\n\xc3\xa9\xff\xed\xa0\x80\xc0\xaf";
 
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "set", name, "3", NULL);
     assert_tool(&how, 0,
                 "{\"name\":\"a\\\"\\\\\\u0001\\n\xc3\xa9\\ufffd\\ufffd\\ufffd"
@@ -91,13 +83,12 @@ static bool is_coloured(const char *const *env, const char *option)
     return is_coloured_so;
 }
 
-static void colours_go_to_who_wants_them(void **state)
+static void colours_go_to_who_wants_them(NO_STATE)
 {
     static const char *const none[] = {NULL};
     static const char *const force[] = {"CLICOLOR_FORCE=1", NULL};
     static const char *const both[] = {"CLICOLOR_FORCE=1", "NO_COLOR=1", NULL};
 
-    (void)state;
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
     assert_false(is_coloured(none, NULL));
     assert_true(is_coloured(none, "--color=always"));
@@ -108,19 +99,17 @@ static void colours_go_to_who_wants_them(void **state)
 }
 
 /* The number of standard output is not that of a connection then. */
-static void a_stream_that_is_closed_stays_so(void **state)
+static void a_stream_that_is_closed_stays_so(NO_STATE)
 {
     const tool_how shell = {.url = server_url(redis), .program = "sh"};
 
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
     assert_tool(&shell, 74, "", "standard output: Bad file descriptor", "-c",
                 LK_TOOL " latch count l <&- >&-", NULL);
 }
 
-static void a_wrong_line_is_64(void **state)
+static void a_wrong_line_is_64(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 64, "", "'open' is none of set|down", "latch", "open",
                 "l", NULL);
     assert_tool(&how, 64, "", "; did you mean 'wait'?", "latch", "await", "l",
@@ -146,13 +135,12 @@ static bool are_awaited(void *data)
     return are;
 }
 
-static void nobody_passes_a_barrier_before_all_are_there(void **state)
+static void nobody_passes_a_barrier_before_all_are_there(NO_STATE)
 {
     char two[] = "2";
     tool *first = tool_start(&how, "barrier", "b", "-n3", NULL);
     tool *second;
 
-    (void)state;
     assert_true(wait_until(are_awaited, two, SOON_MS));
     assert_tool(&how, 75, "",
                 "latchkey barrier: barrier 'b': 2 of 3 came in "
@@ -165,21 +153,19 @@ static void nobody_passes_a_barrier_before_all_are_there(void **state)
     assert_int_equal(tool_wait(second, SOON_MS), 0);
 }
 
-static void who_is_told_to_end_takes_the_arrival_back(void **state)
+static void who_is_told_to_end_takes_the_arrival_back(NO_STATE)
 {
     char one[] = "1";
     tool *first = tool_start(&how, "barrier", "b", "-n2", NULL);
 
-    (void)state;
     assert_true(wait_until(are_awaited, one, SOON_MS));
     assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
     assert_int_equal(tool_wait(first, SOON_MS), 143);
     assert_tool(&how, 75, "", "nothing is set", "latch", "count", "b", NULL);
 }
 
-static void a_member_counts_once(void **state)
+static void a_member_counts_once(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "arrive", "m", "2", "--as", "me",
                 NULL);
     assert_tool(&how, 0, "", "", "latch", "arrive", "m", "2", "--as", "me",
@@ -192,11 +178,10 @@ static void a_member_counts_once(void **state)
 }
 
 /* With the first look and at each change. */
-static void whoever_waits_says_for_how_many(void **state)
+static void whoever_waits_says_for_how_many(NO_STATE)
 {
     tool *t;
 
-    (void)state;
     assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
     t = tool_start(&how, "latch", "wait", "l", NULL);
     tool_wait_err(t, "latchkey latch: waiting for l: 3 awaited\n", SOON_MS);
@@ -212,12 +197,11 @@ static void whoever_waits_says_for_how_many(void **state)
     assert_int_equal(tool_wait(t, SOON_MS), 0);
 }
 
-static void a_quiet_wait_says_nothing(void **state)
+static void a_quiet_wait_says_nothing(NO_STATE)
 {
     tool *loud = tool_start(&how, "barrier", "b", "-n3", NULL);
     tool *quiet = tool_start(&how, "barrier", "-q", "b", "-n3", NULL);
 
-    (void)state;
     tool_wait_err(loud, "2 of 3 are here", SOON_MS);
     assert_int_equal(tool_code(&how, "barrier", "b", "-n3", NULL), 0);
     assert_int_equal(tool_wait(quiet, SOON_MS), 0);

@@ -14,9 +14,8 @@
 #include "support/socket.h"
 #include "support/tool.h"
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     return 0;
 }
@@ -34,9 +33,8 @@ static void assert_refused(const char *url)
     assert_non_null(strstr(lk_last_error(), lacks));
 }
 
-static void every_url_with_tls_is_refused_by_name(void **state)
+static void every_url_with_tls_is_refused_by_name(NO_STATE)
 {
-    (void)state;
     assert_refused("rediss://localhost");
     assert_refused("valkeys://localhost:6380/1?tls_verify=none");
     assert_refused("rediss://localhost?tls_ca_file=/ca.crt");
@@ -45,25 +43,23 @@ static void every_url_with_tls_is_refused_by_name(void **state)
 }
 
 /* A port that anybody could listen on hears of nobody. */
-static void nothing_goes_out_in_plain_text(void **state)
+static void nothing_goes_out_in_plain_text(NO_STATE)
 {
     uint16_t port = 0;
     int listener = socket_listen_tcp(&port);
     char url[64];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "rediss://u:secret@127.0.0.1:%u", port);
     assert_refused(url);
     assert_int_equal(accept4(listener, NULL, NULL, SOCK_NONBLOCK), -1);
     (void)close(listener);
 }
 
-static void the_tool_says_so(void **state)
+static void the_tool_says_so(NO_STATE)
 {
     const tool_how tls = {.url = "rediss://localhost:1"};
     const tool_how plain = {.url = "redis://localhost:1"};
 
-    (void)state;
     assert_tool(&tls, 78, "", lacks, "lock", "n", "--", "true", NULL);
     assert_tool(&plain, 70, "",
                 "was built without an HTTP server: build it where "

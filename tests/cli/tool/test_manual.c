@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -53,7 +52,7 @@ static void pages_make(void)
     }
 }
 
-static int texts_make(void **state)
+static int texts_make(NO_STATE)
 {
     static const char *const manual[] = {"__manual",
                                          LK_SOURCE_DIR "/docs/latchkey.1.in",
@@ -61,7 +60,6 @@ static int texts_make(void **state)
     static const char *const options[] = {"__complete", "-", NULL};
     FILE *file = fopen(LK_SOURCE_DIR "/docs/cli.md", "re");
 
-    (void)state;
     assert_non_null(file);
     guide[fread(guide, 1, TEXT - 1, file)] = '\0';
     (void)fclose(file);
@@ -156,13 +154,12 @@ static void check_options(const char *command)
     }
 }
 
-static void every_command_and_option_is_told_of(void **state)
+static void every_command_and_option_is_told_of(NO_STATE)
 {
     static const char *const arguments[] = {"__complete", "", NULL};
     char *at = wanted;
     char *command;
 
-    (void)state;
     run(wanted, arguments);
     while ((command = word_next(&at)) != NULL) {
         char usage[2 * WORD];
@@ -237,11 +234,10 @@ static void check_words(const char *text, const char *where)
     }
 }
 
-static void no_other_command_or_option_is_told_of(void **state)
+static void no_other_command_or_option_is_told_of(NO_STATE)
 {
     static char text[TEXT];
 
-    (void)state;
     pages_text(text);
     check_words(text, "a man page");
     check_words(guide, "docs/cli.md");
@@ -264,14 +260,13 @@ static void codes_of(const char *text, const char *mark, char to[WORD * 2])
     }
 }
 
-static void all_tables_of_exit_codes_are_the_same(void **state)
+static void all_tables_of_exit_codes_are_the_same(NO_STATE)
 {
     static const char *const arguments[] = {"help", NULL};
     static char help[TEXT];
     char expected[WORD * 2];
     char actual[WORD * 2];
 
-    (void)state;
     run(help, arguments);
     codes_of(guide, "\n| ", expected);
     assert_string_equal(expected, "64,69,70,74,75,77,78,124,126,127,");
@@ -304,11 +299,10 @@ static void groff_takes(const char *text, const char *width, const char *name)
     (void)close(fd);
 }
 
-static void groff_finds_no_fault_with_the_pages(void **state)
+static void groff_finds_no_fault_with_the_pages(NO_STATE)
 {
     const tool_how look = {.program = "groff"};
 
-    (void)state;
     if (tool_code(&look, "-v", NULL) != 0)
         skip();
     groff_takes(page, "-rLL=60n", "latchkey(1)");
@@ -329,9 +323,8 @@ static void groff_finds_no_fault_with_the_pages(void **state)
 
 /* ---- other names -------------------------------------------------------- */
 
-static void another_name_has_a_page_that_names_the_commands(void **state)
+static void another_name_has_a_page_that_names_the_commands(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, ".so man1/latchkey-semaphore.1\n", "", "__manual",
                 "sem", NULL);
     assert_true(has_word(names, "sem"));

@@ -25,25 +25,22 @@ enum { SOON_MS = 20000, URL_SIZE = 512 };
 
 static server *redis;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
     static const char *const debug[] = {"--enable-debug-command", "yes", NULL};
 
-    (void)state;
     redis = server_start_tcp(debug);
     return redis != NULL ? 0 : -1;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }
 
-static int forget(void **state)
+static int forget(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     return server_restart(redis) ? 0 : -1;
 }
@@ -98,12 +95,11 @@ static void command(const char *words)
 /* ---- where the server is ------------------------------------------------ */
 
 /* No resolver is asked for a part of a name that is so long. */
-static void a_host_that_nobody_knows(void **state)
+static void a_host_that_nobody_knows(NO_STATE)
 {
     char host[71] = "";
     char url[URL_SIZE];
 
-    (void)state;
     memset(host, 'x', sizeof(host) - 1);
     (void)snprintf(url, sizeof(url), "redis://%s", host);
     assert_says(url, 69, "cannot be reached: there is no host of this name",
@@ -111,11 +107,10 @@ static void a_host_that_nobody_knows(void **state)
                 "comes from LATCHKEY_URL\n");
 }
 
-static void a_port_on_which_nobody_listens(void **state)
+static void a_port_on_which_nobody_listens(NO_STATE)
 {
     char url[URL_SIZE];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u",
                    (unsigned)socket_free_port());
     assert_says(url, 69, "cannot be reached: connection refused",
@@ -123,12 +118,11 @@ static void a_port_on_which_nobody_listens(void **state)
                 "LATCHKEY_URL\n");
 }
 
-static void a_server_that_is_not_there_is_given_up_before_the_wait(void **state)
+static void a_server_that_is_not_there_is_given_up_before_the_wait(NO_STATE)
 {
     tool_how away;
     char url[URL_SIZE];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?offline_ms=200ms",
                    (unsigned)socket_free_port());
     away = (tool_how){.url = url};
@@ -137,24 +131,22 @@ static void a_server_that_is_not_there_is_given_up_before_the_wait(void **state)
                 "n", "true", NULL);
 }
 
-static void a_socket_that_is_not_there(void **state)
+static void a_socket_that_is_not_there(NO_STATE)
 {
     char url[URL_SIZE];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "unix:%s.not", server_socket(redis));
     assert_says(url, 69, "cannot be reached: there is no such socket",
                 "start Redis with this path as its `unixsocket`, or correct "
                 "the URL; the URL comes from LATCHKEY_URL\n");
 }
 
-static void a_socket_on_which_nobody_listens(void **state)
+static void a_socket_on_which_nobody_listens(NO_STATE)
 {
     char path[URL_SIZE / 2];
     char url[URL_SIZE];
     int fd;
 
-    (void)state;
     (void)snprintf(path, sizeof(path), "%s.left", server_socket(redis));
     (void)snprintf(url, sizeof(url), "unix:%s", path);
     fd = socket_listen_unix(path);
@@ -167,12 +159,11 @@ static void a_socket_on_which_nobody_listens(void **state)
 }
 
 /* Of root, who may do anything, the rights are taken. */
-static void a_socket_that_the_user_may_not_use(void **state)
+static void a_socket_that_the_user_may_not_use(NO_STATE)
 {
     tool_how how = {.url = server_url(redis)};
     tool *t;
 
-    (void)state;
     assert_int_equal(chmod(server_socket(redis), 0), 0);
     if (geteuid() == 0) {
         how.program = "setpriv";
@@ -222,13 +213,12 @@ static pid_t answering(const char *answer, uint16_t *ret_port)
     return pid;
 }
 
-static void an_http_server(void **state)
+static void an_http_server(NO_STATE)
 {
     uint16_t port = 0;
     pid_t pid = answering("HTTP/1.1 400 Bad Request\r\n\r\n", &port);
     char url[URL_SIZE];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
     assert_says(url, 69,
                 "cannot be used: an HTTP server answers there, and not Redis",
@@ -238,13 +228,12 @@ static void an_http_server(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void a_server_of_something_else(void **state)
+static void a_server_of_something_else(NO_STATE)
 {
     uint16_t port = 0;
     pid_t pid = answering("220 mail.example ESMTP\r\n", &port);
     char url[URL_SIZE];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
     assert_says(url, 69, "the reply is not understood",
                 "let the URL name a Redis server; the URL comes from "
@@ -281,7 +270,7 @@ static void write_certificate(const char *path)
     assert_int_equal(close(fd), 0);
 }
 
-static void a_port_that_speaks_tls(void **state)
+static void a_port_that_speaks_tls(NO_STATE)
 {
     char path[] = "/tmp/lk-messages-XXXXXX";
     char port[16], url[URL_SIZE];
@@ -297,7 +286,6 @@ static void a_port_that_speaks_tls(void **state)
     server *secret;
     int fd = mkstemp(path);
 
-    (void)state;
     assert_true(fd >= 0);
     (void)close(fd);
     write_certificate(path);
@@ -314,11 +302,10 @@ static void a_port_that_speaks_tls(void **state)
 
 /* ---- who may use it ----------------------------------------------------- */
 
-static void a_password_that_is_wrong(void **state)
+static void a_password_that_is_wrong(NO_STATE)
 {
     char url[URL_SIZE];
 
-    (void)state;
     command("ACL SETUSER ann on >right ~* &* +@all");
     (void)snprintf(url, sizeof(url), "redis://ann:wrong@127.0.0.1:%u",
                    (unsigned)server_port(redis));
@@ -333,9 +320,8 @@ static void a_password_that_is_wrong(void **state)
                 "it out there, or set `requirepass` at the server");
 }
 
-static void a_password_that_is_missing(void **state)
+static void a_password_that_is_missing(NO_STATE)
 {
-    (void)state;
     command("CONFIG SET requirepass secret");
     assert_says(server_tcp_url(redis), 77,
                 "cannot be used: the server wants a password",
@@ -344,13 +330,12 @@ static void a_password_that_is_missing(void **state)
                 "LATCHKEY_URL\n");
 }
 
-static void a_right_that_is_missing(void **state)
+static void a_right_that_is_missing(NO_STATE)
 {
     static const char to_do[] =
         "give the user this right; `latchkey doctor --name NAME` finds all\n";
     char url[URL_SIZE];
 
-    (void)state;
     command("ACL SETUSER bob on >b ~* &* +@all -eval -evalsha");
     command("ACL SETUSER eve on >e ~other &* +@all");
     (void)snprintf(url, sizeof(url), "redis://bob:b@127.0.0.1:%u",
@@ -367,29 +352,26 @@ static void a_right_that_is_missing(void **state)
 
 /* ---- what it can do ----------------------------------------------------- */
 
-static void a_database_that_is_not_there(void **state)
+static void a_database_that_is_not_there(NO_STATE)
 {
     char url[URL_SIZE];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "%s/99", server_tcp_url(redis));
     assert_says(url, 69, "cannot be used: it has no database of this number",
                 "choose one below the server's `databases`, 16 unless it is "
                 "changed\n");
 }
 
-static void memory_that_is_full(void **state)
+static void memory_that_is_full(NO_STATE)
 {
-    (void)state;
     command("CONFIG SET maxmemory 1");
     assert_lock_says(server_url(redis), 69, "the server's memory is full",
                      "raise its maxmemory, or delete what nobody needs\n");
 }
 
 /* The connection of the test is the one that there may be. */
-static void too_many_clients(void **state)
+static void too_many_clients(NO_STATE)
 {
-    (void)state;
     command("CONFIG SET maxclients 1");
     assert_says(server_url(redis), 69,
                 "cannot be reached: the server has reached its limit of "
@@ -398,9 +380,8 @@ static void too_many_clients(void **state)
                 "the URL comes from LATCHKEY_URL\n");
 }
 
-static void a_replica(void **state)
+static void a_replica(NO_STATE)
 {
-    (void)state;
     command("REPLICAOF 127.0.0.1 1");
     assert_says(server_url(redis), 69,
                 "cannot be used: it is a replica, and only its primary grants",
@@ -415,11 +396,10 @@ static bool is_loading(void *data)
 
 /* So many keys, each of which takes its time. */
 /* The slot of "n" is another node's. */
-static void a_node_of_a_cluster(void **state)
+static void a_node_of_a_cluster(NO_STATE)
 {
     cluster *c = cluster_start(3, 0);
 
-    (void)state;
     assert_non_null(c);
     assert_lock_says(server_url(cluster_master_of(c, 16383)), 69,
                      "cannot be used: it is a node of a Redis Cluster",
@@ -428,12 +408,11 @@ static void a_node_of_a_cluster(void **state)
     cluster_stop(c);
 }
 
-static void a_server_that_loads(void **state)
+static void a_server_that_loads(NO_STATE)
 {
     const tool_how how = {.url = server_url(redis)};
     redisContext *begin;
 
-    (void)state;
     command("DEBUG POPULATE 10000 key 1024");
     command("CONFIG SET loading-process-events-interval-bytes 1024");
     command("CONFIG SET key-load-delay 10000");
@@ -457,26 +436,23 @@ static void assert_silent(const char *url)
                 "the URL comes from LATCHKEY_URL\n");
 }
 
-static void a_server_that_is_stopped(void **state)
+static void a_server_that_is_stopped(NO_STATE)
 {
-    (void)state;
     server_freeze(redis);
     assert_silent(server_url(redis));
     assert_silent(server_tcp_url(redis));
     server_thaw(redis);
 }
 
-static void a_server_that_is_paused(void **state)
+static void a_server_that_is_paused(NO_STATE)
 {
-    (void)state;
     command("CLIENT PAUSE 1000000 ALL");
     assert_silent(server_url(redis));
 }
 
 /* It can be looked at, and is asked in vain for a lock. */
-static void a_server_that_pauses_what_writes(void **state)
+static void a_server_that_pauses_what_writes(NO_STATE)
 {
-    (void)state;
     command("CLIENT PAUSE 1000000 WRITE");
     assert_lock_says(server_url(redis), 69, "it was sent, but no answer came",
                      "look at the server's process and log, then try again\n");

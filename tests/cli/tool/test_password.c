@@ -3,7 +3,6 @@
 /* Where the server's password comes from, and who does not get to see it. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,9 +47,8 @@ static const char *password_file(char variable[TEXT_SIZE], const char *text)
     return write_file(variable, "LATCHKEY_PASSWORD_FILE", "password", text);
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     redis = server_start_tcp(NULL);
     folder = scratch_new();
     if (redis == NULL || folder == NULL)
@@ -63,17 +61,15 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(redis);
     scratch_free(folder);
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     return 0;
 }
@@ -95,7 +91,7 @@ assert_refused(const char *url, const char *const *env, const char *words)
 
 /* ---- where it comes from ------------------------------------------------ */
 
-static void each_source_is_enough(void **state)
+static void each_source_is_enough(NO_STATE)
 {
     char config[TEXT_SIZE], line[TEXT_SIZE];
     const char *variable[] = {"LATCHKEY_PASSWORD=right", NULL};
@@ -103,7 +99,6 @@ static void each_source_is_enough(void **state)
     const char *setting[] = {config, NULL};
     const char *other[] = {"REDISCLI_AUTH=right", NULL};
 
-    (void)state;
     (void)snprintf(line, sizeof(line), "password-file = %s\n",
                    strchr(right_file, '=') + 1);
     (void)write_file(config, "LATCHKEY_CONFIG", "config", line);
@@ -114,7 +109,7 @@ static void each_source_is_enough(void **state)
 }
 
 /* Each right one stands before all that come after it. */
-static void the_first_source_counts(void **state)
+static void the_first_source_counts(NO_STATE)
 {
     char url[URL_SIZE], file[TEXT_SIZE], config[TEXT_SIZE], line[TEXT_SIZE];
     const char *wrong[] = {"LATCHKEY_PASSWORD=wrong", file,
@@ -124,7 +119,6 @@ static void the_first_source_counts(void **state)
     const char *second[] = {right_file, "REDISCLI_AUTH=wrong", config, NULL};
     const char *third[] = {config, "REDISCLI_AUTH=wrong", NULL};
 
-    (void)state;
     (void)password_file(file, "wrong\n");
     (void)snprintf(line, sizeof(line), "password-file = %s\n",
                    strchr(file, '=') + 1);
@@ -139,13 +133,12 @@ static void the_first_source_counts(void **state)
                    ", the password from LATCHKEY_PASSWORD");
 }
 
-static void a_user_in_the_url_goes_with_it(void **state)
+static void a_user_in_the_url_goes_with_it(NO_STATE)
 {
     char url[URL_SIZE];
     const char *hers[] = {"LATCHKEY_PASSWORD=hers", NULL};
     const char *other[] = {"LATCHKEY_PASSWORD=right", NULL};
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis://ann:@127.0.0.1:%u",
                    (unsigned)server_port(redis));
     assert_locks(url, hers);
@@ -153,14 +146,13 @@ static void a_user_in_the_url_goes_with_it(void **state)
 }
 
 /* Its server has none, and would refuse one. */
-static void the_private_server_gets_none(void **state)
+static void the_private_server_gets_none(NO_STATE)
 {
     char variable[TEXT_SIZE];
     const char *env[] = {variable, "LATCHKEY_PASSWORD=right", NULL};
     const tool_how how = {.env = env};
     char path[TEXT_SIZE];
 
-    (void)state;
     (void)snprintf(variable, sizeof(variable), "LATCHKEY_SERVER_DIRECTORY=%s",
                    path_of(path, "private"));
     assert_int_equal(mkdir(path, 0700), 0);
@@ -179,24 +171,22 @@ static bool is_told(void *how)
     return is_good;
 }
 
-static void completion_has_it_as_well(void **state)
+static void completion_has_it_as_well(NO_STATE)
 {
     const char *env[] = {right_file, NULL};
     tool_how how = {.url = server_url(redis), .env = env};
 
-    (void)state;
     assert_tool(&how, 0, NULL, "", "latch", "set", "gate", "2", NULL);
     assert_true(wait_until(is_told, &how, 10000));
 }
 
-static void an_empty_variable_is_refused(void **state)
+static void an_empty_variable_is_refused(NO_STATE)
 {
     const char *first[] = {"LATCHKEY_PASSWORD=", NULL};
     const char *last[] = {"REDISCLI_AUTH=", NULL};
     const tool_how how = {.url = server_url(redis), .env = first};
     const tool_how other = {.url = server_url(redis), .env = last};
 
-    (void)state;
     assert_tool(&how, 64, "", "LATCHKEY_PASSWORD is set, but empty", "ls",
                 NULL);
     assert_tool(&other, 64, "", "REDISCLI_AUTH is set, but empty", "ls", NULL);
@@ -212,12 +202,11 @@ static void assert_file_refused(const char *variable, const char *words)
     assert_tool(&how, 78, "", words, "lock", "n", "--", "echo", "x", NULL);
 }
 
-static void a_file_has_one_line(void **state)
+static void a_file_has_one_line(NO_STATE)
 {
     char variable[TEXT_SIZE], text[1100];
     const char *env[] = {variable, NULL};
 
-    (void)state;
     (void)password_file(variable, "right");
     assert_locks(server_url(redis), env);
     (void)password_file(variable, "right\r\n");
@@ -239,13 +228,12 @@ static void a_file_has_one_line(void **state)
                         "/dev/null/password: Not a directory");
 }
 
-static void a_file_that_others_may_read_is_refused(void **state)
+static void a_file_that_others_may_read_is_refused(NO_STATE)
 {
     static const mode_t rights[] = {0640, 0620, 0604, 0602, 0610};
     char variable[TEXT_SIZE];
     const char *path;
 
-    (void)state;
     (void)password_file(variable, "right\n");
     path = strchr(variable, '=') + 1;
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
@@ -264,7 +252,7 @@ static void a_file_that_others_may_read_is_refused(void **state)
 
 /* Neither in the environment of a command nor in what the kernel shows of the
    tool's. */
-static void nobody_finds_it_in_an_environment(void **state)
+static void nobody_finds_it_in_an_environment(NO_STATE)
 {
     static const char script[] =
         "env; tr '\\0' '\\n' </proc/$PPID/environ; echo seen";
@@ -272,7 +260,6 @@ static void nobody_finds_it_in_an_environment(void **state)
     const tool_how how = {.url = server_url(redis), .env = env};
     tool *t = tool_start(&how, "lock", "n", "--", "sh", "-c", script, NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(t, 10000), 0);
     assert_non_null(strstr(tool_out(t), "BESIDE=there"));
     assert_non_null(strstr(tool_out(t), "seen"));
@@ -291,7 +278,7 @@ assert_silent(const tool_how *how, const char *command, const char *option)
     tool_free(t);
 }
 
-static void no_command_tells_it(void **state)
+static void no_command_tells_it(NO_STATE)
 {
     static const char *const commands[] = {"config", "url", "ls", "doctor"};
     char file[TEXT_SIZE];
@@ -300,7 +287,6 @@ static void no_command_tells_it(void **state)
     const char *other[] = {"REDISCLI_AUTH=s3cret", NULL};
     const char *const *const environments[] = {variable, files, other};
 
-    (void)state;
     (void)password_file(file, "s3cret\n");
     for (size_t i = 0; i < 3; i++) {
         const tool_how how = {.url = server_url(redis), .env = environments[i]};
@@ -312,14 +298,13 @@ static void no_command_tells_it(void **state)
     }
 }
 
-static void config_tells_whose_it_is(void **state)
+static void config_tells_whose_it_is(NO_STATE)
 {
     const char *variable[] = {"LATCHKEY_PASSWORD=right", NULL};
     const char *file[] = {right_file, NULL};
     const tool_how first = {.url = server_url(redis), .env = variable};
     const tool_how second = {.url = server_url(redis), .env = file};
 
-    (void)state;
     assert_tool(&first, 0, "password = ***\n    from LATCHKEY_PASSWORD", "",
                 "config", "--explain", NULL);
     assert_tool(&second, 0,

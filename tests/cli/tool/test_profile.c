@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "support/check.h"
 #include "support/scratch.h"
@@ -42,9 +40,8 @@ static void write_file(const char *text)
     assert_int_equal(chmod(path, 0600), 0);
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     redis = server_start(NULL);
     folder = scratch_new();
     if (redis == NULL || folder == NULL)
@@ -56,22 +53,20 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(redis);
     scratch_free(folder);
     return 0;
 }
 
-static void a_profile_beats_the_head(void **state)
+static void a_profile_beats_the_head(NO_STATE)
 {
     const char *env[] = {config, NULL};
     const char *chosen[] = {config, "LATCHKEY_PROFILE=first", NULL};
     const tool_how none = {.env = env};
     const tool_how first = {.env = chosen};
 
-    (void)state;
     write_file(two);
     assert_tool(&none, 0, "redis://head:6379/0\n", "", "url", NULL);
     assert_tool(&first, 0, "redis://first:6379/0\n", "", "url", NULL);
@@ -83,12 +78,11 @@ static void a_profile_beats_the_head(void **state)
                 "config", "--explain", NULL);
 }
 
-static void variables_and_options_beat_a_profile(void **state)
+static void variables_and_options_beat_a_profile(NO_STATE)
 {
     const char *env[] = {config, "LATCHKEY_PROFILE=first", NULL};
     const tool_how both = {.url = "redis://variable", .env = env};
 
-    (void)state;
     write_file(two);
     assert_tool(&both, 0, "redis://variable:6379/0\n", "", "url", NULL);
     assert_tool(&both, 0, "redis://option:6379/0\n", "", "url",
@@ -96,12 +90,11 @@ static void variables_and_options_beat_a_profile(void **state)
 }
 
 /* Wherever the section of its name stands once more. */
-static void the_last_line_of_a_profile_counts(void **state)
+static void the_last_line_of_a_profile_counts(NO_STATE)
 {
     const char *env[] = {config, "LATCHKEY_PROFILE=a", NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file("[profile a]\nurl = redis://one\n[profile b]\n"
                "url = redis://other\n[profile a]\nurl = redis://two\n"
                "[profile b]\nurl = redis://other\n");
@@ -109,14 +102,13 @@ static void the_last_line_of_a_profile_counts(void **state)
     assert_tool(&how, 0, "a\t\nb\t\n", "", "__complete", "--profile", "", NULL);
 }
 
-static void a_profile_that_is_not_there_is_78(void **state)
+static void a_profile_that_is_not_there_is_78(NO_STATE)
 {
     const char *env[] = {config, NULL};
     const char *empty[] = {config, "LATCHKEY_PROFILE=", NULL};
     const tool_how how = {.url = "redis://h", .env = env};
     const tool_how nothing = {.env = empty};
 
-    (void)state;
     write_file(two);
     assert_tool(&how, 78, "",
                 "there is no profile 'third', which --profile names\n"
@@ -131,7 +123,7 @@ static void a_profile_that_is_not_there_is_78(void **state)
 }
 
 /* Also one that is not chosen. */
-static void what_is_not_understood_is_78(void **state)
+static void what_is_not_understood_is_78(NO_STATE)
 {
     static const struct {
         const char *text, *words;
@@ -148,20 +140,18 @@ static void what_is_not_understood_is_78(void **state)
     const char *env[] = {config, NULL};
     const tool_how how = {.url = "redis://h", .env = env};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         write_file(wrong[i].text);
         assert_tool(&how, 78, "", wrong[i].words, "url", NULL);
     }
 }
 
-static void a_long_name_is_refused(void **state)
+static void a_long_name_is_refused(NO_STATE)
 {
     char text[128];
     const char *env[] = {config, NULL};
     const tool_how how = {.url = "redis://h", .env = env};
 
-    (void)state;
     (void)snprintf(text, sizeof(text), "[profile %063d]\n", 1);
     write_file(text);
     assert_tool(&how, 0, NULL, "", "url", NULL);
@@ -171,7 +161,7 @@ static void a_long_name_is_refused(void **state)
 }
 
 /* As many as there is room for are told of, and each can be chosen. */
-static void there_may_be_many(void **state)
+static void there_may_be_many(NO_STATE)
 {
     char text[16000];
     size_t used = 0;
@@ -179,7 +169,6 @@ static void there_may_be_many(void **state)
     const tool_how how = {.env = env};
     tool *t;
 
-    (void)state;
     for (int i = 0; i < 400; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used,
                                  "[profile p%d]\nurl=redis://h%d\n", i, i);
@@ -193,13 +182,12 @@ static void there_may_be_many(void **state)
     tool_free(t);
 }
 
-static void config_tells_which_is_chosen(void **state)
+static void config_tells_which_is_chosen(NO_STATE)
 {
     char from[TEXT_SIZE + 64];
     const char *env[] = {config, "LATCHKEY_PROFILE=second.1", NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file(two);
     (void)snprintf(from, sizeof(from),
                    "url = redis://second:6379/0\n    from "
@@ -239,13 +227,12 @@ two_files(char script[SCRIPT_SIZE], const char *user, const char *before)
                    path, user, folders, before);
 }
 
-static void a_profile_of_the_system_beats_the_user_s_head(void **state)
+static void a_profile_of_the_system_beats_the_user_s_head(NO_STATE)
 {
     char script[SCRIPT_SIZE];
     const char *env[] = {home, NULL};
     const tool_how how = {.program = "unshare", .env = env};
 
-    (void)state;
     if (!has_namespaces(&how))
         skip();
     write_file(two);
@@ -262,13 +249,12 @@ static void a_profile_of_the_system_beats_the_user_s_head(void **state)
 }
 
 /* It may have a profile of this name, with another server. */
-static void a_system_s_file_that_may_not_be_read_may_have_it(void **state)
+static void a_system_s_file_that_may_not_be_read_may_have_it(NO_STATE)
 {
     char script[SCRIPT_SIZE];
     const char *env[] = {home, NULL};
     const tool_how how = {.program = "unshare", .env = env};
 
-    (void)state;
     if (!has_namespaces(&how))
         skip();
     write_file(two);
@@ -286,12 +272,11 @@ static void a_system_s_file_that_may_not_be_read_may_have_it(void **state)
                 "sh", "url", "--profile=first", "--url=redis://h", NULL);
 }
 
-static void completion_offers_them(void **state)
+static void completion_offers_them(NO_STATE)
 {
     const char *env[] = {config, NULL};
     const tool_how how = {.env = env};
 
-    (void)state;
     write_file(two);
     assert_tool(&how, 0, "first\t\nsecond.1\t\n", "", "__complete", "--profile",
                 "", NULL);
@@ -311,14 +296,13 @@ static bool is_told(void *how)
     return is_good;
 }
 
-static void completion_asks_the_server_of_the_profile(void **state)
+static void completion_asks_the_server_of_the_profile(NO_STATE)
 {
     char text[TEXT_SIZE];
     const char *env[] = {config, NULL};
     tool_how how = {.env = env};
     const tool_how direct = {.url = server_url(redis), .env = env};
 
-    (void)state;
     (void)snprintf(text, sizeof(text),
                    "url = unix:/nowhere\n[profile here]\nurl = %s\n",
                    server_url(redis));

@@ -20,16 +20,14 @@ enum { LONG_MS = 60000 };
 
 static sentinels *group;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     group = sentinels_start();
     return group != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     sentinels_stop(group);
     return 0;
@@ -52,11 +50,10 @@ static void end_name(tool *holder)
     tool_free(holder);
 }
 
-static void a_command_runs_under_a_lock_of_the_master(void **state)
+static void a_command_runs_under_a_lock_of_the_master(NO_STATE)
 {
     const tool_how how = {.url = group->url};
 
-    (void)state;
     /* The sentinels may have named it for less than three seconds. */
     assert_tool(&how, 0, "held\n", NULL, "lock", "n", "--", "echo", "held",
                 NULL);
@@ -64,12 +61,11 @@ static void a_command_runs_under_a_lock_of_the_master(void **state)
                      1);
 }
 
-static void the_doctor_says_whom_the_sentinels_name(void **state)
+static void the_doctor_says_whom_the_sentinels_name(NO_STATE)
 {
     const tool_how how = {.url = group->url};
     char expected[128];
 
-    (void)state;
     (void)snprintf(expected, sizeof(expected),
                    "ok      sentinel     all 3 sentinels name 127.0.0.1:%u as "
                    "the master",
@@ -77,11 +73,10 @@ static void the_doctor_says_whom_the_sentinels_name(void **state)
     assert_tool(&how, 0, expected, "", "doctor", "-w", "0", NULL);
 }
 
-static void the_doctor_says_what_an_old_master_would_do(void **state)
+static void the_doctor_says_what_an_old_master_would_do(NO_STATE)
 {
     const tool_how how = {.url = group->url};
 
-    (void)state;
     assert_tool(&how, 0, "note    min-replicas after a failover the old master",
                 "", "doctor", "-w", "0", NULL);
     freeReplyObject(server_command(group->servers[0],
@@ -94,12 +89,11 @@ static void the_doctor_says_what_an_old_master_would_do(void **state)
                                    "CONFIG SET min-replicas-to-write 0"));
 }
 
-static void the_doctor_says_how_many_do_not(void **state)
+static void the_doctor_says_how_many_do_not(NO_STATE)
 {
     char url[256], expected[128];
     const tool_how how = {.url = url};
 
-    (void)state;
     (void)snprintf(url, sizeof(url),
                    "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u/m?failover=fast",
                    server_port(group->sentinels[0]), socket_free_port());
@@ -117,12 +111,11 @@ static void the_doctor_says_how_many_do_not(void **state)
                 "", "doctor", "-w", "0", NULL);
 }
 
-static void the_url_is_shown_without_its_passwords(void **state)
+static void the_url_is_shown_without_its_passwords(NO_STATE)
 {
     const tool_how how = {.url = "valkey+sentinel://u:p@h1,h2:2/m?"
                                  "sentinel_password=q"};
 
-    (void)state;
     assert_tool(&how, 0,
                 "redis+sentinel://u:***@h1:26379,h2:2/m/0?"
                 "sentinel_password=***\n",
@@ -197,14 +190,13 @@ static size_t denied_count(server *sentinel)
     return count;
 }
 
-static void the_printed_rights_are_enough(void **state)
+static void the_printed_rights_are_enough(NO_STATE)
 {
     char url[256], json[512];
     const tool_how how = {.url = url};
     server *sentinel = start_sentinel(printed_rights());
     tool *holder;
 
-    (void)state;
     (void)url_as_app(url, sentinel, "&sentinel_password=s3cret");
     holder = hold_name(&how);
     assert_true(wait_until(is_listened_to, sentinel, LONG_MS));
@@ -219,12 +211,11 @@ static void the_printed_rights_are_enough(void **state)
                 NULL);
 }
 
-static void the_page_prints_the_same(void **state)
+static void the_page_prints_the_same(NO_STATE)
 {
     char *page = calloc(1, 65536), line[600];
     FILE *file = fopen(LK_SOURCE_DIR "/docs/sentinel.md", "r");
 
-    (void)state;
     assert_non_null(page);
     assert_non_null(file);
     assert_in_range(fread(page, 1, 65535, file), 1, 65534);
@@ -272,12 +263,11 @@ static bool goes_on_without(const char *word)
 }
 
 /* As the page says: the first one is needed, without the others it is slower. */
-static void each_right_that_is_taken_away_is_named_or_not_needed(void **state)
+static void each_right_that_is_taken_away_is_named_or_not_needed(NO_STATE)
 {
     char *rules = strdup(printed_rights()), *rest;
     unsigned refused = 0, slower = 0;
 
-    (void)state;
     assert_non_null(rules);
     for (const char *word = strtok_r(rules, " ", &rest); word != NULL;
          word = strtok_r(NULL, " ", &rest)) {
@@ -322,7 +312,7 @@ assert_code(const char *url, const char *const *env, int code, const char *err)
 }
 
 /* The URL, then the variable, then the file; those of the servers are not tried. */
-static void their_password_has_sources_of_its_own(void **state)
+static void their_password_has_sources_of_its_own(NO_STATE)
 {
     char plain[256], told[256], file[256];
     const char *variable[] = {"LATCHKEY_SENTINEL_PASSWORD=s3cret", file, NULL};
@@ -332,7 +322,6 @@ static void their_password_has_sources_of_its_own(void **state)
     server *sentinel = start_sentinel(printed_rights());
     scratch *folder = scratch_new();
 
-    (void)state;
     assert_non_null(folder);
     (void)url_as_app(plain, sentinel, "");
     (void)url_as_app(told, sentinel, "&sentinel_password=s3cret");
@@ -351,7 +340,7 @@ static void their_password_has_sources_of_its_own(void **state)
 }
 
 /* Neither in a command's environment nor in what is shown. */
-static void nobody_is_shown_it(void **state)
+static void nobody_is_shown_it(NO_STATE)
 {
     static const char script[] = "env; tr '\\0' '\\n' </proc/$PPID/environ";
     static const char *const commands[] = {"config", "url", "ls", "doctor"};
@@ -361,7 +350,6 @@ static void nobody_is_shown_it(void **state)
     server *sentinel = start_sentinel(printed_rights());
     tool *t;
 
-    (void)state;
     (void)url_as_app(url, sentinel, "");
     t = tool_start(&how, "lock", "n", "--", "sh", "-c", script, NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
@@ -382,12 +370,11 @@ static void nobody_is_shown_it(void **state)
 }
 
 /* What is said of TLS beside the URL is for sentinels as well. */
-static void the_settings_of_tls_are_for_them_too(void **state)
+static void the_settings_of_tls_are_for_them_too(NO_STATE)
 {
     const char *env[] = {"LATCHKEY_TLS_CA_FILE=/nowhere/ca.crt", NULL};
     const tool_how how = {.url = "rediss+sentinel://127.0.0.1:1/m", .env = env};
 
-    (void)state;
     assert_tool(&how, 64, "", "/nowhere/ca.crt", "ls", NULL);
 }
 
@@ -411,13 +398,12 @@ static const char *place_json(char words[192], const server *master)
     return words;
 }
 
-static void each_look_says_where_the_master_is(void **state)
+static void each_look_says_where_the_master_is(NO_STATE)
 {
     const tool_how how = {.url = group->url};
     char words[128], json[192], foot[160];
     tool *holder = hold_name(&how);
 
-    (void)state;
     (void)place_words(words, group->servers[0]);
     (void)place_json(json, group->servers[0]);
     (void)snprintf(foot, sizeof(foot), "program latchkey\n  %s", words);
@@ -430,12 +416,11 @@ static void each_look_says_where_the_master_is(void **state)
     end_name(holder);
 }
 
-static void a_list_without_a_headline_has_names_alone(void **state)
+static void a_list_without_a_headline_has_names_alone(NO_STATE)
 {
     const tool_how how = {.url = group->url};
     tool *t = tool_start(&how, "ls", "--idle", "--no-header", NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     assert_non_null(strstr(tool_out(t), "n "));
     assert_null(strstr(tool_out(t), "master"));
@@ -443,12 +428,11 @@ static void a_list_without_a_headline_has_names_alone(void **state)
 }
 
 /* Where one sentinel is enough, how many of them say so is told as well. */
-static void it_says_how_few_name_it(void **state)
+static void it_says_how_few_name_it(NO_STATE)
 {
     char url[256], expected[128];
     const tool_how how = {.url = url};
 
-    (void)state;
     (void)snprintf(url, sizeof(url),
                    "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u/m?failover=fast",
                    server_port(group->sentinels[0]), socket_free_port());
@@ -458,7 +442,7 @@ static void it_says_how_few_name_it(void **state)
     assert_tool(&how, 0, expected, "", "ls", NULL);
 }
 
-static void after_a_failover_it_is_the_next_one(void **state)
+static void after_a_failover_it_is_the_next_one(NO_STATE)
 {
     const tool_how how = {.url = group->url};
     const tool_how live = {.url = group->url, .has_terminal = true};
@@ -466,7 +450,6 @@ static void after_a_failover_it_is_the_next_one(void **state)
     char words[128], all[192];
     server *next;
 
-    (void)state;
     tool_wait_out(top, place_words(words, group->servers[0]), LONG_MS);
     next = sentinels_failover(group);
     sentinels_wait_other(group, group->servers[0]);

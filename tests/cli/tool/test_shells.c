@@ -245,21 +245,18 @@ static void assert_all_offered(const char *shell, const char *script)
         fail_msg("%s does not offer: %s", shell, o.missing);
 }
 
-static void bash_knows_every_command_and_option_of_the_help(void **state)
+static void bash_knows_every_command_and_option_of_the_help(NO_STATE)
 {
-    (void)state;
     assert_all_offered("bash", bash_offers);
 }
 
-static void zsh_knows_every_command_and_option_of_the_help(void **state)
+static void zsh_knows_every_command_and_option_of_the_help(NO_STATE)
 {
-    (void)state;
     assert_all_offered("zsh", zsh_offers);
 }
 
-static void fish_knows_every_command_and_option_of_the_help(void **state)
+static void fish_knows_every_command_and_option_of_the_help(NO_STATE)
 {
-    (void)state;
     assert_all_offered("fish", fish_offers);
 }
 

@@ -21,7 +21,6 @@
 #include "support/check.h"
 #include "support/server.h"
 #include "support/tool.h"
-#include "support/wait.h"
 
 enum { AT_A_TIME = 12, STEP = 24, SHARE = 4, END_MS = 60000, ARGUMENTS = 10 };
 
@@ -286,25 +285,23 @@ static void fail_sends(int error, bool forever)
 
 /* Whatever it is that it cannot be told: nothing is run that nobody guards, and
    nothing stands for ever. */
-static void a_guardian_that_cannot_be_told(void **state)
+static void a_guardian_that_cannot_be_told(NO_STATE)
 {
-    (void)state;
     fail_sends(ENOBUFS, false);
     fail_sends(ENOBUFS, true);
     fail_sends(EPIPE, false);
     fail_sends(EPIPE, true);
 }
 
-static void memory(void **state)
+static void memory(NO_STATE)
 {
-    (void)state;
     fail_each(FAIL_MEMORY, ENOMEM, false);
     assert_int_equal(all.wrong, 0);
     fail_each(FAIL_MEMORY, ENOMEM, true);
     assert_int_equal(all.wrong, 0);
 }
 
-static void system_calls(void **state)
+static void system_calls(NO_STATE)
 {
     static const struct {
         fail_point point;
@@ -322,7 +319,6 @@ static void system_calls(void **state)
     };
     unsigned wrong = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         fail_each(calls[i].point, calls[i].error, false);
         wrong += all.wrong;
@@ -335,11 +331,10 @@ static void system_calls(void **state)
 
 /* ---- what is there ---------------------------------------------------------------- */
 
-static int start(void **state)
+static int start(NO_STATE)
 {
     const tool_how how = {.url = url};
 
-    (void)state;
     redis = server_start(NULL);
     if (redis == NULL)
         return -1;
@@ -356,9 +351,8 @@ static int start(void **state)
                : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     server_stop(redis);
     return 0;

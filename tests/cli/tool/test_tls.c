@@ -15,9 +15,8 @@
 static server *tls_server;
 static char url[96];
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     tls_server = server_start_tls(NULL);
     if (tls_server == NULL)
         return -1;
@@ -28,16 +27,14 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(tls_server);
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     tool_free_all();
     return 0;
 }
@@ -64,38 +61,35 @@ static bool doctor_tells_of_it(void *how)
     return is_told;
 }
 
-static void the_environment_names_the_ca(void **state)
+static void the_environment_names_the_ca(NO_STATE)
 {
     char ca[192];
     const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
     tool_how how = {.url = url, .env = env};
 
-    (void)state;
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
     assert_true(wait_until(doctor_tells_of_it, &how, 20000));
 }
 
-static void the_url_beats_the_environment(void **state)
+static void the_url_beats_the_environment(NO_STATE)
 {
     char ca[192], path[128], longer[256];
     const char *env[] = {ca_variable(ca, "other.crt"), NULL};
     const tool_how how = {.url = longer, .env = env};
 
-    (void)state;
     (void)snprintf(longer, sizeof(longer), "%s&tls_ca_file=%s", url,
                    certificates_path(path, "ca.crt"));
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
 }
 
 /* The folder is empty: nobody is trusted, whatever the environment says. */
-static void a_folder_of_cas_in_the_url_beats_it_as_well(void **state)
+static void a_folder_of_cas_in_the_url_beats_it_as_well(NO_STATE)
 {
     char ca[192], longer[256];
     scratch *folder = scratch_new();
     const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
     const tool_how how = {.url = longer, .env = env};
 
-    (void)state;
     assert_non_null(folder);
     (void)snprintf(longer, sizeof(longer), "%s&tls_ca_dir=%s", url,
                    scratch_path(folder));
@@ -105,7 +99,7 @@ static void a_folder_of_cas_in_the_url_beats_it_as_well(void **state)
 }
 
 /* What is called so is no library. */
-static void an_openssl_that_is_not_found_is_named(void **state)
+static void an_openssl_that_is_not_found_is_named(NO_STATE)
 {
     char path[96], variable[96];
     scratch *folder = scratch_new();
@@ -113,7 +107,6 @@ static void an_openssl_that_is_not_found_is_named(void **state)
     const tool_how how = {.url = url, .env = env};
     FILE *file;
 
-    (void)state;
     assert_non_null(folder);
     (void)snprintf(path, sizeof(path), "%s/libssl.so.3", scratch_path(folder));
     file = fopen(path, "we");
@@ -128,13 +121,12 @@ static void an_openssl_that_is_not_found_is_named(void **state)
 }
 
 /* client.pem has its key; the environment's is another certificate's. */
-static void a_certificate_in_the_url_has_its_own_key(void **state)
+static void a_certificate_in_the_url_has_its_own_key(NO_STATE)
 {
     char ca[192], key[192], path[128], longer[256];
     const char *env[] = {ca_variable(ca, "ca.crt"), key, NULL};
     const tool_how how = {.url = longer, .env = env};
 
-    (void)state;
     (void)snprintf(key, sizeof(key), "LATCHKEY_TLS_KEY_FILE=%s",
                    certificates_path(path, "other.key"));
     (void)snprintf(longer, sizeof(longer), "%s&tls_cert_file=%s", url,
@@ -142,18 +134,17 @@ static void a_certificate_in_the_url_has_its_own_key(void **state)
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
 }
 
-static void a_url_without_tls_has_no_use_for_it(void **state)
+static void a_url_without_tls_has_no_use_for_it(NO_STATE)
 {
     char ca[192], plain[128];
     const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
     const tool_how how = {.url = plain, .env = env};
 
-    (void)state;
     (void)snprintf(plain, sizeof(plain), "unix:%s", server_socket(tls_server));
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
 }
 
-static void what_is_not_believed_is_told_with_what_to_do(void **state)
+static void what_is_not_believed_is_told_with_what_to_do(NO_STATE)
 {
     char ca[192];
     const char *env[] = {ca_variable(ca, "other.crt"), NULL};
@@ -161,7 +152,6 @@ static void what_is_not_believed_is_told_with_what_to_do(void **state)
     const tool_how how = {.url = url, .env = env};
     const tool_how missing = {.url = url, .env = none};
 
-    (void)state;
     assert_tool(&how, 77, "", "name the CA's file with tls_ca_file", "lock",
                 "n", "--", "echo", "x", NULL);
     assert_tool(&how, 77, "", "share/doc/latchkey/tls.md", "lock", "n", "--",
@@ -170,13 +160,12 @@ static void what_is_not_believed_is_told_with_what_to_do(void **state)
                 "--", "echo", "x", NULL);
 }
 
-static void a_plain_port_is_told_from_a_server_that_is_away(void **state)
+static void a_plain_port_is_told_from_a_server_that_is_away(NO_STATE)
 {
     server *plain = server_start_tcp(NULL);
     char there[128];
     const tool_how how = {.url = there};
 
-    (void)state;
     assert_non_null(plain);
     (void)snprintf(there, sizeof(there), "rediss://127.0.0.1:%u",
                    (unsigned)server_port(plain));

@@ -4,19 +4,17 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "support/check.h"
 #include "support/tool.h"
 
-static void the_version_is_the_library_s(void **state)
+static void the_version_is_the_library_s(NO_STATE)
 {
     static const char plain[] = "latchkey " LK_PROJECT_VERSION "\n";
     static const char json[] = "{\"version\":\"" LK_PROJECT_VERSION "\"}\n";
 
-    (void)state;
     assert_tool(NULL, 0, plain, "", "--version", NULL);
     assert_tool(NULL, 0, plain, "", "-V", NULL);
     assert_tool(NULL, 0, plain, "", "version", NULL);
@@ -26,11 +24,10 @@ static void the_version_is_the_library_s(void **state)
     assert_tool(NULL, 0, json, "", "--json", "-V", NULL);
 }
 
-static void help_lists_commands_options_and_exit_codes(void **state)
+static void help_lists_commands_options_and_exit_codes(NO_STATE)
 {
     static const char *const ways[] = {"--help", "-h", "help"};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         assert_tool(NULL, 0, "\n  url           show which", NULL, ways[i],
                     NULL);
@@ -39,9 +36,8 @@ static void help_lists_commands_options_and_exit_codes(void **state)
     }
 }
 
-static void a_command_explains_itself(void **state)
+static void a_command_explains_itself(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 0, "usage: latchkey url [URL]", NULL, "help", "url",
                 NULL);
     assert_tool(NULL, 0, "usage: latchkey url [URL]", NULL, "url", "--help",
@@ -49,9 +45,8 @@ static void a_command_explains_itself(void **state)
     assert_tool(NULL, 0, "usage: latchkey url [URL]", NULL, "url", "-qh", NULL);
 }
 
-static void a_wrong_command_line_is_64(void **state)
+static void a_wrong_command_line_is_64(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 64, "", "which command?", NULL);
     assert_tool(NULL, 64, "", "no command 'nothing'\n  to run a command under",
                 "nothing", NULL);
@@ -70,11 +65,10 @@ static void a_wrong_command_line_is_64(void **state)
 
 /* As consul and other programs of Go write them. A script that meant something
    else than help must not end with 0. */
-static void long_options_with_one_dash_are_refused(void **state)
+static void long_options_with_one_dash_are_refused(NO_STATE)
 {
     static const char *const words[] = {"-service-name=3", "-X=3"};
 
-    (void)state;
     assert_tool(NULL, 64, "",
                 "'-verbose' has one dash; did you mean --verbose?", "lock",
                 "-verbose", "n", "true", NULL);
@@ -87,7 +81,7 @@ static void long_options_with_one_dash_are_refused(void **state)
 }
 
 /* Of consul lock, with one dash and with two, and of etcdctl. */
-static void options_of_other_tools_are_known(void **state)
+static void options_of_other_tools_are_known(NO_STATE)
 {
     static const char *const words[][2] = {
         {"-n=3", "there is no option -n: how many may hold it at once is "
@@ -118,7 +112,6 @@ static void options_of_other_tools_are_known(void **state)
         {"--leese=10", "no option --leese; did you mean --lease?"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         assert_tool(NULL, 64, "", words[i][1], "lock", words[i][0], "n", "true",
                     NULL);
@@ -141,12 +134,11 @@ static void options_of_other_tools_are_known(void **state)
 }
 
 /* Where flock has options and a name, a command stands first here. */
-static void what_stands_before_the_command_is_told_where_to_stand(void **state)
+static void what_stands_before_the_command_is_told_where_to_stand(NO_STATE)
 {
     static const char behind[] = " of every command; one of a command stands "
                                  "behind it, as in `latchkey lock -n NAME`";
 
-    (void)state;
     assert_tool(NULL, 64, "", behind, "--nb", "lock", "n", "true", NULL);
     assert_tool(NULL, 64, "", behind, "-n", "lock", "n", "true", NULL);
     assert_tool(NULL, 64, "", "there is no option -Z\n  `", "lock", "-Z", "n",
@@ -159,7 +151,7 @@ static void what_stands_before_the_command_is_told_where_to_stand(void **state)
 }
 
 /* Users of other tools are told what it is called here. */
-static void words_of_other_tools_are_known(void **state)
+static void words_of_other_tools_are_known(NO_STATE)
 {
     static const char *const words[][2] =
         {{"unlock", "release"},       {"tryLock", "lock"},
@@ -175,7 +167,6 @@ static void words_of_other_tools_are_known(void **state)
          {"lslocks", "ls"},           {"remainTimeToLive", "who"}};
     char wanted[64];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         (void)snprintf(wanted, sizeof(wanted), "; did you mean '%s'?",
                        words[i][1]);
@@ -191,12 +182,11 @@ static void words_of_other_tools_are_known(void **state)
         "lock", "9", NULL);
 }
 
-static void options_stand_before_and_behind_the_command(void **state)
+static void options_stand_before_and_behind_the_command(NO_STATE)
 {
     static const char json[] =
         "{\"url\":\"redis://h:6379/0\",\"from\":\"--url\"}\n";
 
-    (void)state;
     assert_tool(NULL, 0, json, "", "--json", "--url=redis://h", "url", NULL);
     assert_tool(NULL, 0, json, "", "url", "-uredis://h", "--json", NULL);
     assert_tool(NULL, 0, json, "", "-u", "redis://h", "url", "--json", NULL);
@@ -258,11 +248,10 @@ for_each_command(void (*look)(const char *command, char names[][NAME_SIZE]),
 }
 
 /* A user who knows -w of one command need not look it up for another. */
-static void a_letter_means_the_same_everywhere(void **state)
+static void a_letter_means_the_same_everywhere(NO_STATE)
 {
     char names[LETTERS][NAME_SIZE] = {""};
 
-    (void)state;
     for_each_command(letters_learn, names);
 }
 
@@ -282,19 +271,17 @@ static void help_is_narrow(const char *command, char names[][NAME_SIZE])
     tool_free(t);
 }
 
-static void help_fits_a_terminal(void **state)
+static void help_fits_a_terminal(NO_STATE)
 {
-    (void)state;
     for_each_command(help_is_narrow, NULL);
 }
 
-static void output_that_does_not_arrive_is_an_error(void **state)
+static void output_that_does_not_arrive_is_an_error(NO_STATE)
 {
     const tool_how full = {.out = open("/dev/full", O_WRONLY | O_CLOEXEC)};
     tool_how gone = {.url = "redis://h"};
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     (void)close(ends[0]);
     gone.out = ends[1];
@@ -312,20 +299,18 @@ static void output_that_does_not_arrive_is_an_error(void **state)
     (void)close(ends[1]);
 }
 
-static void a_stream_that_is_closed_is_not_the_server_s(void **state)
+static void a_stream_that_is_closed_is_not_the_server_s(NO_STATE)
 {
     const tool_how shell = {.program = "sh"};
 
-    (void)state;
     assert_tool(&shell, 0, "74\n", "Bad file descriptor", "-c",
                 LK_TOOL " url redis://h >&-; echo $?", NULL);
     assert_tool(&shell, 0, "redis://h:6379/0\n", "", "-c",
                 LK_TOOL " url redis://h <&- 2>&-", NULL);
 }
 
-static void a_message_shows_no_password_of_a_misplaced_url(void **state)
+static void a_message_shows_no_password_of_a_misplaced_url(NO_STATE)
 {
-    (void)state;
     assert_tool(NULL, 64, "", "no command 'redis://@h'", "redis://:pw@h", NULL);
     assert_tool(NULL, 64, "", "no option --redis://", "--redis://:p=w@h", NULL);
     assert_tool(NULL, 64, "", "'redis://@h/1' is too much", "url", "redis://h",

@@ -24,9 +24,8 @@ static void assert_time(uint64_t ms, const char *words)
     assert_string_equal(cli_time_words(text, ms), words);
 }
 
-static void a_time_is_as_people_say_it(void **state)
+static void a_time_is_as_people_say_it(NO_STATE)
 {
-    (void)state;
     assert_time(0, "0.00 s");
     assert_time(9999, "9.99 s");
     assert_time(10000, "0:10");
@@ -50,9 +49,8 @@ static void assert_shortened(const char *text, int columns, const char *wanted)
 }
 
 /* The test's own locale is C: the mark is ~. */
-static void both_ends_of_a_long_name_are_left(void **state)
+static void both_ends_of_a_long_name_are_left(NO_STATE)
 {
-    (void)state;
     assert_shortened("abcdef", 6, "abcdef");
     assert_shortened("abcdefg", 6, "ab~efg");
     assert_shortened("abcdefg", 5, "ab~fg");
@@ -63,9 +61,8 @@ static void both_ends_of_a_long_name_are_left(void **state)
 
 /* \346\227\245 takes two columns, \314\201 none: it stands over the letter
    before it, and goes with it. \360\237\232\200 is a rocket. */
-static void characters_are_counted_by_their_columns(void **state)
+static void characters_are_counted_by_their_columns(NO_STATE)
 {
-    (void)state;
     assert_int_equal(cli_utf8_width("\346\227\245\360\237\232\200e\314\201"),
                      5);
     assert_shortened("\346\227\245\346\227\245\346\227\245\346\227\245", 7,
@@ -84,9 +81,8 @@ static void characters_are_counted_by_their_columns(void **state)
 #define SKIN   "\360\237\217\275"
 
 /* A picture that is joined of two, or has another skin, is one thing to see. */
-static void what_is_seen_as_one_is_not_parted(void **state)
+static void what_is_seen_as_one_is_not_parted(NO_STATE)
 {
-    (void)state;
     assert_shortened("ab" WOMAN JOINER ROCKET "cd", 7, "ab~cd");
     assert_shortened("ab" WOMAN SKIN "cd", 7, "ab~cd");
     assert_shortened("ab" WOMAN SKIN "cd", 8, "ab" WOMAN SKIN "cd");
@@ -105,9 +101,8 @@ static void assert_cleaned(const char *text, size_t size, const char *wanted)
     assert_string_equal(cli_clean(to, size, text), wanted);
 }
 
-static void what_has_no_room_is_marked(void **state)
+static void what_has_no_room_is_marked(NO_STATE)
 {
-    (void)state;
     assert_cleaned("abcd", 5, "abcd");
     assert_cleaned("abcde", 5, "abc~");
     assert_cleaned("abe\314\201cd", 6, "ab~");
@@ -123,9 +118,8 @@ static void assert_finished(const char *text, const char *wanted)
     assert_string_equal(to, wanted);
 }
 
-static void what_is_left_of_a_character_is_taken_off(void **state)
+static void what_is_left_of_a_character_is_taken_off(NO_STATE)
 {
-    (void)state;
     assert_finished("", "");
     assert_finished("ab", "ab");
     assert_finished("ab\303", "ab");
@@ -135,21 +129,19 @@ static void what_is_left_of_a_character_is_taken_off(void **state)
 }
 
 /* The kernel keeps 15 bytes of a program's name. */
-static void a_program_of_whose_name_is_a_part_is_text(void **state)
+static void a_program_of_whose_name_is_a_part_is_text(NO_STATE)
 {
     char text[CLI_PROGRAM_SIZE];
 
-    (void)state;
     assert_int_equal(prctl(PR_SET_NAME, "nachtsicherung\303\244"), 0);
     cli_caller_program(text, getpid());
     assert_string_equal(text, "nachtsicherung");
 }
 
-static void a_reason_is_cut_between_what_is_seen(void **state)
+static void a_reason_is_cut_between_what_is_seen(NO_STATE)
 {
     char why[CLI_CALLER_SIZE], text[CLI_CALLER_SIZE];
 
-    (void)state;
     for (size_t before = 0; before < 3; before++) {
         (void)memset(why, 'a', before);
         for (size_t i = before; i + 3 < sizeof(why); i += 3)
@@ -172,9 +164,8 @@ static void assert_wrapped(const char *text, int columns, const char *wanted)
     free(lines);
 }
 
-static void a_wide_line_goes_on_in_the_next(void **state)
+static void a_wide_line_goes_on_in_the_next(NO_STATE)
 {
-    (void)state;
     assert_wrapped("one two three", 13, "one two three");
     assert_wrapped("one two three\n", 12, "one two\n    three\n");
     assert_wrapped("  a bc def ghi\nb\n", 9,
@@ -184,15 +175,13 @@ static void a_wide_line_goes_on_in_the_next(void **state)
 }
 
 /* What is copied from a terminal is the whole word. */
-static void a_word_is_never_broken(void **state)
+static void a_word_is_never_broken(NO_STATE)
 {
-    (void)state;
     assert_wrapped("a longer-than-that b", 6, "a\n    longer-than-that\n    b");
 }
 
-static void colours_take_no_columns(void **state)
+static void colours_take_no_columns(NO_STATE)
 {
-    (void)state;
     assert_wrapped("\033[1mone\033[0m two", 7, "\033[1mone\033[0m two");
     assert_wrapped("\346\227\245\346\227\245 b", 6,
                    "\346\227\245\346\227\245 b");
@@ -203,14 +192,13 @@ static void colours_take_no_columns(void **state)
 /* ---- why it failed ------------------------------------------------------- */
 
 /* A server names the user, since Redis 7.2: one of this name is at no sentinel. */
-static void a_user_may_be_called_a_sentinel(void **state)
+static void a_user_may_be_called_a_sentinel(NO_STATE)
 {
     static const char server[] = "redis://h:1/0";
     static const char denied[] =
         "NOPERM User sentinel has no permissions to run "
         "the 'eval' command";
 
-    (void)state;
     assert_null(cli_cause_find(LK_EDENIED, denied, server).advice);
     assert_false(cli_cause_is_sentinels(denied));
     assert_non_null(

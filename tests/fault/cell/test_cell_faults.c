@@ -6,7 +6,6 @@
  * Whatever happens, a write is made once and said to be made.
  */
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

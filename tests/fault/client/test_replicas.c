@@ -7,7 +7,6 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"

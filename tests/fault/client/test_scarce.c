@@ -16,7 +16,6 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,11 +146,10 @@ static outcome with_free_descriptors(int number)
                       number < DESCRIPTORS_ENOUGH ? 200 : SOON_MS);
 }
 
-static void few_descriptors_are_an_answer(void **state)
+static void few_descriptors_are_an_answer(NO_STATE)
 {
     outcome o = REFUSED;
 
-    (void)state;
     for (int i = 0; i <= DESCRIPTORS_ENOUGH; i++)
         o = in_child(with_free_descriptors, i);
     assert_int_equal(o, READY);
@@ -174,11 +172,10 @@ static outcome with_threads(int number)
     return try_client(url, number < THREADS_ENOUGH ? 200 : SOON_MS);
 }
 
-static void few_threads_are_an_answer(void **state)
+static void few_threads_are_an_answer(NO_STATE)
 {
     int counts[WRONG] = {0};
 
-    (void)state;
     if (getuid() != 0)
         skip(); /* only root can be another user */
     for (int i = 1; i <= THREADS_ENOUGH; i++)
@@ -210,9 +207,8 @@ static outcome with_no_thread_at_the_end(int number)
     return descriptors_fall_to(before + 2) ? READY : WRONG;
 }
 
-static void a_client_that_a_callback_frees_needs_no_thread(void **state)
+static void a_client_that_a_callback_frees_needs_no_thread(NO_STATE)
 {
-    (void)state;
     assert_int_equal(in_child(with_no_thread_at_the_end, 0), READY);
 }
 
@@ -224,9 +220,8 @@ static outcome with_room_to_watch(int number)
     return try_client(server_url(redis), 200);
 }
 
-static void no_room_to_watch_is_an_answer(void **state)
+static void no_room_to_watch_is_an_answer(NO_STATE)
 {
-    (void)state;
     for (int i = 0; i < 8; i++)
         assert_int_equal(in_child(with_room_to_watch, i), REFUSED);
 }
@@ -247,20 +242,18 @@ static outcome without_getrandom(int number)
     return try_client(server_url(redis), SOON_MS);
 }
 
-static void a_filter_may_refuse_getrandom(void **state)
+static void a_filter_may_refuse_getrandom(NO_STATE)
 {
-    (void)state;
     assert_int_equal(in_child(without_getrandom, 0), READY);
 }
 
 /* ---- the server ------------------------------------------------------------- */
 
-static void a_full_server_is_named_as_such(void **state)
+static void a_full_server_is_named_as_such(NO_STATE)
 {
     lk_client *client = NULL;
     lk_status status;
 
-    (void)state;
     free(server_string(redis, "CONFIG SET maxclients 1"));
     assert_status(lk_client_open(&client, server_url(redis), NULL), LK_OK);
     status = lk_client_wait_ready(client, wait_scaled_ms(300));
@@ -273,13 +266,12 @@ static void a_full_server_is_named_as_such(void **state)
 
 /* ---- who we are ------------------------------------------------------------- */
 
-static void the_name_service_is_not_asked(void **state)
+static void the_name_service_is_not_asked(NO_STATE)
 {
     const struct passwd *entry = getpwuid(geteuid());
     lk_client *client = NULL;
     char *record, wanted[80];
 
-    (void)state;
     if (entry != NULL)
         (void)snprintf(wanted, sizeof(wanted), "\n%s\n", entry->pw_name);
     else

@@ -393,9 +393,8 @@ static void assert_nothing_stays(void)
     freeReplyObject(keys);
 }
 
-static void whoever_dies_in_a_call_keeps_nobody_waiting(void **state)
+static void whoever_dies_in_a_call_keeps_nobody_waiting(NO_STATE)
 {
-    (void)state;
     step = getenv("LK_LONG") != NULL ? 1 : STEP;
     series_begin();
     begin_some();

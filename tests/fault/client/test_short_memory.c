@@ -7,7 +7,6 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/check.h"
@@ -33,15 +32,13 @@ static void fail_each(bool forever)
     assert_int_equal(wrong, 0);
 }
 
-static void one_allocation_fails(void **state)
+static void one_allocation_fails(NO_STATE)
 {
-    (void)state;
     fail_each(false);
 }
 
-static void all_allocations_fail_from_one_on(void **state)
+static void all_allocations_fail_from_one_on(NO_STATE)
 {
-    (void)state;
     fail_each(true);
 }
 

@@ -175,11 +175,10 @@ static void end_whole(void)
     cluster_wait_whole(ringed());
 }
 
-static void nobody_holds_twice_when_slots_move(void **state)
+static void nobody_holds_twice_when_slots_move(NO_STATE)
 {
     server *from = master_of_third(0), *to = master_of_third(1);
 
-    (void)state;
     workers_start(from);
     wait_work();
     for (unsigned i = 0; i < 4; i++) {
@@ -190,33 +189,30 @@ static void nobody_holds_twice_when_slots_move(void **state)
     workers_end();
 }
 
-static void nobody_holds_twice_when_a_failover_is_asked_for(void **state)
+static void nobody_holds_twice_when_a_failover_is_asked_for(NO_STATE)
 {
     server *master = master_of_third(0);
 
-    (void)state;
     workers_start(master);
     wait_work();
     (void)cluster_failover(ringed(), master);
     end_whole();
 }
 
-static void nobody_holds_twice_when_a_replica_asks_nobody(void **state)
+static void nobody_holds_twice_when_a_replica_asks_nobody(NO_STATE)
 {
     server *master = master_of_third(1);
 
-    (void)state;
     workers_start(master);
     wait_work();
     (void)cluster_takeover(ringed(), master);
     end_whole();
 }
 
-static void nobody_holds_twice_when_a_master_is_killed(void **state)
+static void nobody_holds_twice_when_a_master_is_killed(NO_STATE)
 {
     server *master = master_of_third(2);
 
-    (void)state;
     workers_start(master);
     wait_work();
     server_kill(master);
@@ -226,11 +222,10 @@ static void nobody_holds_twice_when_a_master_is_killed(void **state)
     end_whole();
 }
 
-static void nobody_holds_twice_when_a_master_stands_still(void **state)
+static void nobody_holds_twice_when_a_master_stands_still(NO_STATE)
 {
     server *master = master_of_third(0);
 
-    (void)state;
     workers_start(master);
     wait_work();
     server_freeze(master);

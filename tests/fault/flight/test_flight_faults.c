@@ -7,8 +7,6 @@
  * lost. How soon they look is a matter of unit.seam_flight.
  */
 
-#include <string.h>
-
 #include "support/call.h"
 #include "support/check.h"
 #include "support/flights.h"

@@ -8,8 +8,6 @@
 #include <latchkey/latchkey.h>
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/one_server.h"

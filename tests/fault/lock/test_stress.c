@@ -9,7 +9,6 @@
 #include <latchkey/latchkey.h>
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

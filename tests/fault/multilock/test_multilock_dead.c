@@ -130,9 +130,8 @@ static void wait_for(unsigned index, unsigned counter)
         wait_until(may_go, &shared->counters[index][counter], PATIENCE_MS));
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     the_scene.server = server_start(NULL);
     if (the_scene.server == NULL)
         return -1;
@@ -140,9 +139,8 @@ static int start(void **state)
     return the_scene.workers != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     workers_free(the_scene.workers);
     server_stop(the_scene.server);
     return 0;
@@ -165,15 +163,13 @@ static void killed(unsigned index)
     lk_client_free(client);
 }
 
-static void what_a_killed_process_held_ends_with_its_lease(void **state)
+static void what_a_killed_process_held_ends_with_its_lease(NO_STATE)
 {
-    (void)state;
     killed(0);
 }
 
-static void the_stripes_of_a_killed_process_end_with_their_lease(void **state)
+static void the_stripes_of_a_killed_process_end_with_their_lease(NO_STATE)
 {
-    (void)state;
     killed(FIRST_STRIPED);
 }
 
@@ -202,15 +198,13 @@ static void stood_still(unsigned index)
     lk_client_free(client);
 }
 
-static void a_process_that_stood_still_knows_that_it_has_lost_all(void **state)
+static void a_process_that_stood_still_knows_that_it_has_lost_all(NO_STATE)
 {
-    (void)state;
     stood_still(1);
 }
 
-static void stripes_are_known_to_be_lost_after_standing_still(void **state)
+static void stripes_are_known_to_be_lost_after_standing_still(NO_STATE)
 {
-    (void)state;
     stood_still(FIRST_STRIPED + 1);
 }
 
@@ -220,14 +214,12 @@ static bool waits_for_i(void *data)
 }
 
 /* It waits for i, and holds g and h. */
-static void
-what_a_killed_process_held_while_it_waited_ends_as_well(void **state)
+static void what_a_killed_process_held_while_it_waited_ends_as_well(NO_STATE)
 {
     server *s = the_scene.server;
     lk_client *client;
     lk_hold *hold;
 
-    (void)state;
     assert_int_equal(server_integer(s, "HSET i somebody:1 1"), 1);
     go(2);
     assert_true(wait_until(waits_for_i, s, PATIENCE_MS));

@@ -4,8 +4,6 @@
 
 #include <latchkey/latchkey.h>
 
-#include <string.h>
-
 #include "support/call.h"
 #include "support/check.h"
 #include "support/multilocking.h"

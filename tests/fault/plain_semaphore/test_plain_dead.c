@@ -8,7 +8,6 @@
 #include <latchkey/plain_semaphore.h>
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/one_server.h"

@@ -7,7 +7,6 @@
 
 #include <latchkey/latchkey.h>
 
-#include "support/call.h"
 #include "support/check.h"
 #include "support/proxy.h"
 #include "support/rwlocking.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/call.h"
 #include "support/check.h"
 #include "support/proxy.h"
 #include "support/semaphores.h"

@@ -26,9 +26,8 @@ enum { LONG_MS = 60000 };
 static sentinels *group;
 static proxy *roads[SENTINELS]; /* to the sentinels */
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     group = sentinels_start();
     for (size_t i = 0; group != NULL && i < SENTINELS; i++) {
         roads[i] = proxy_start_tcp(server_socket(group->sentinels[i]));
@@ -38,9 +37,8 @@ static int start(void **state)
     return group != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < SENTINELS; i++) {
         proxy_stop(roads[i]);
         roads[i] = NULL;
@@ -248,9 +246,8 @@ static bool do_deaf_stay(void *data)
 /* Half of them hear nothing of it, and have the old master answer them for ten
    seconds more. They hold what the next master knows nothing of, and the others
    want it there. */
-static void nobody_holds_twice_when_some_do_not_hear_of_it(void **state)
+static void nobody_holds_twice_when_some_do_not_hear_of_it(NO_STATE)
 {
-    (void)state;
     workers_start();
     wait_work();
     (void)sentinels_failover(group);
@@ -264,11 +261,10 @@ static void nobody_holds_twice_when_some_do_not_hear_of_it(void **state)
     workers_end();
 }
 
-static void nobody_holds_twice_when_a_failover_is_asked_for(void **state)
+static void nobody_holds_twice_when_a_failover_is_asked_for(NO_STATE)
 {
     server *next;
 
-    (void)state;
     workers_start();
     wait_work();
     next = sentinels_failover(group);
@@ -277,9 +273,8 @@ static void nobody_holds_twice_when_a_failover_is_asked_for(void **state)
     workers_end();
 }
 
-static void nobody_holds_twice_when_the_master_is_killed(void **state)
+static void nobody_holds_twice_when_the_master_is_killed(NO_STATE)
 {
-    (void)state;
     workers_start();
     wait_work();
     server_kill(group->servers[0]);
@@ -290,9 +285,8 @@ static void nobody_holds_twice_when_the_master_is_killed(void **state)
     workers_end();
 }
 
-static void nobody_holds_twice_when_the_master_stands_still(void **state)
+static void nobody_holds_twice_when_the_master_stands_still(NO_STATE)
 {
-    (void)state;
     workers_start();
     wait_work();
     server_freeze(group->servers[0]);

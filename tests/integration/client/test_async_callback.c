@@ -6,8 +6,6 @@
  * and in dispatch.
  */
 
-#include <string.h>
-
 #include "support/call.h"
 #include "support/check.h"
 #include "support/descriptors.h"

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/locking.h"

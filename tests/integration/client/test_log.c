@@ -3,7 +3,6 @@
 /* What the log callback is told, and what it is never told. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"

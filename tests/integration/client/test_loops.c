@@ -8,7 +8,6 @@
 #include <latchkey/latchkey.h>
 
 #include <dirent.h>
-#include <stdio.h>
 
 #include "engine/client.h"
 #include "support/check.h"
@@ -76,7 +75,7 @@ static void post(lk_client *client, ending *e)
     lk__client_leave(client);
 }
 
-static void two_that_end_each_other_both_end(void **state)
+static void two_that_end_each_other_both_end(NO_STATE)
 {
     unsigned before = threads_at_rest();
     lk_client *one = client_open(), *two = client_open();
@@ -84,7 +83,6 @@ static void two_that_end_each_other_both_end(void **state)
     ending here = {.other = two, .barrier = &barrier};
     ending there = {.other = one, .barrier = &barrier};
 
-    (void)state;
     assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
     post(one, &here);
     post(two, &there);

@@ -6,8 +6,6 @@
  * the builds with sanitizers and by valgrind.
  */
 
-#include <stdio.h>
-
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/memory.h"

@@ -8,7 +8,6 @@
 
 #include "support/check.h"
 #include "support/locking.h"
-#include "support/wait.h"
 
 /* A status and a word of what lk_last_error() says about it. */
 static void assert_words(lk_status actual, lk_status expected, const char *word)
@@ -25,14 +24,13 @@ static lk_lock *a_lock(locking *f)
 
 /* ---- NULL ---- */
 
-static void a_client_that_is_null_is_refused(void **state)
+static void a_client_that_is_null_is_refused(NO_STATE)
 {
     lk_client_stats stats = {.size = sizeof(stats)};
     lk_lock *lock = NULL;
     lk_owner *owner = NULL;
     lk_cancel *cancel = NULL;
 
-    (void)state;
     assert_words(lk_client_open(NULL, "redis://", NULL), LK_EINVAL,
                  "ret_client");
     assert_words(lk_client_wait_ready(NULL, 0), LK_EINVAL, "NULL");
@@ -46,22 +44,20 @@ static void a_client_that_is_null_is_refused(void **state)
     assert_string_equal(lk_client_id(NULL), "");
 }
 
-static void a_lock_that_is_null_is_refused(void **state)
+static void a_lock_that_is_null_is_refused(NO_STATE)
 {
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     bool locked;
 
-    (void)state;
     assert_words(lk_lock_acquire(NULL, 0, NULL, &hold), LK_EINVAL, "NULL");
     assert_words(lk_lock_force_release(NULL), LK_EINVAL, "NULL");
     assert_words(lk_lock_is_locked(NULL, &locked), LK_EINVAL, "NULL");
     assert_words(lk_lock_info(NULL, &info), LK_EINVAL, "NULL");
 }
 
-static void a_hold_that_is_null_is_refused(void **state)
+static void a_hold_that_is_null_is_refused(NO_STATE)
 {
-    (void)state;
     assert_words(lk_hold_check(NULL), LK_EINVAL, "NULL");
     assert_words(lk_hold_extend(NULL, 1), LK_EINVAL, "NULL");
     assert_words(lk_hold_on_lost(NULL, 0, NULL, NULL), LK_EINVAL, "NULL");
@@ -87,9 +83,8 @@ static void a_result_needs_a_place(void **state)
     assert_words(lk_client_stats_get(client, NULL), LK_EINVAL, "result");
 }
 
-static void nothing_may_be_freed(void **state)
+static void nothing_may_be_freed(NO_STATE)
 {
-    (void)state;
     lk_client_free(NULL);
     lk_lock_free(NULL);
     lk_owner_free(NULL);

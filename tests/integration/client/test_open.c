@@ -433,9 +433,8 @@ static void assert_url_is_refused(const char *url, lk_status status)
     assert_true(strlen(lk_last_error()) > 0);
 }
 
-static void a_malformed_url_is_refused_with_words(void **state)
+static void a_malformed_url_is_refused_with_words(NO_STATE)
 {
-    (void)state;
     assert_url_is_refused("", LK_EURL);
     assert_url_is_refused("localhost", LK_EURL);
     assert_url_is_refused("redis://host:port", LK_EURL);
@@ -447,9 +446,8 @@ static void a_malformed_url_is_refused_with_words(void **state)
     assert_url_is_refused("redis-cluster://host/1", LK_EURL);
 }
 
-static void the_words_on_a_url_keep_the_password(void **state)
+static void the_words_on_a_url_keep_the_password(NO_STATE)
 {
-    (void)state;
     assert_url_is_refused("redis://app:hush-hush@host:port", LK_EURL);
     assert_null(strstr(lk_last_error(), "hush"));
 }

@@ -29,16 +29,14 @@ enum { READY_MS = 20000 };
 
 static server *tls_server;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     tls_server = server_start_tls(NULL);
     return tls_server != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(tls_server);
     return 0;
 }
@@ -310,11 +308,10 @@ static void assert_open_fails(const char *options, const char *words)
         assert_string_equal(lk_last_error(), words);
 }
 
-static void files_that_cannot_be_used_are_named(void **state)
+static void files_that_cannot_be_used_are_named(NO_STATE)
 {
     char options[400], a[128], b[128];
 
-    (void)state;
     assert_open_fails("tls_ca_file=/dev/null/x", "tls_ca_file: /dev/null/x: "
                                                  "Not a directory");
     assert_open_fails("tls_ca_file=/dev/null", "holds no certificate");
@@ -332,23 +329,21 @@ static void files_that_cannot_be_used_are_named(void **state)
 
 /* OpenSSL takes one with a dot in front for any name below it, and nothing for
    all names. */
-static void a_server_name_that_is_no_hosts_is_refused(void **state)
+static void a_server_name_that_is_no_hosts_is_refused(NO_STATE)
 {
     static const char words[] = "is not the name or address of a host";
 
-    (void)state;
     assert_open_fails("tls_server_name=.example", words);
     assert_open_fails("tls_server_name=.", words);
     assert_open_fails("tls_server_name=%25eth0", words);
 }
 
-static void a_setting_of_tls_without_tls_is_refused(void **state)
+static void a_setting_of_tls_without_tls_is_refused(NO_STATE)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .tls_ca_file = "/ca.crt"};
     lk_client *client = NULL;
 
-    (void)state;
     assert_status(lk_client_open(&client, "redis://localhost", &options),
                   LK_EINVAL);
     assert_non_null(strstr(lk_last_error(), "write rediss://"));

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/client.h"
 #include "support/certificates.h"
@@ -22,16 +21,14 @@ enum { READY_MS = 20000 };
 
 static server *tls_server;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     tls_server = server_start_tls(NULL);
     return tls_server != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(tls_server);
     return 0;
 }

@@ -83,7 +83,7 @@ static void assert_answered(const char *bytes, size_t size, lk_status status,
 }
 
 /* A record with one fatal alert; its number is the last byte. */
-static void alerts_say_what_to_do(void **state)
+static void alerts_say_what_to_do(NO_STATE)
 {
     static const struct {
         const char bytes[8];
@@ -109,33 +109,30 @@ static void alerts_say_what_to_do(void **state)
          "TLS: tlsv1 alert internal error"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(alerts) / sizeof(alerts[0]); i++)
         assert_answered(alerts[i].bytes, 7, alerts[i].status, alerts[i].words);
 }
 
 /* As one does that does not know the list of versions that it is sent. */
-static void a_server_that_chooses_1_1_is_refused(void **state)
+static void a_server_that_chooses_1_1_is_refused(NO_STATE)
 {
     static const char hello[] = "\x16\x03\x02\x00\x2a" /* a handshake record */
                                 "\x02\x00\x00\x26\x03\x02" /* a hello of 1.1 */
                                 "0123456789abcdef0123456789abcdef"
                                 "\x00\x00\x2f\x00"; /* no session, AES-128 */
 
-    (void)state;
     assert_answered(hello, sizeof(hello) - 1, LK_ETIMEDOUT,
                     "no version of TLS in common; 1.2 is the least");
 }
 
 /* A plain port of Redis says nothing to a handshake, unless it says no to all. */
-static void what_is_not_tls_is_named(void **state)
+static void what_is_not_tls_is_named(NO_STATE)
 {
     static const char *const texts[] = {
         "-ERR max number of clients reached\r\n",
         "HTTP/1.1 400 Bad Request\r\n\r\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_answered(texts[i], strlen(texts[i]), LK_ETIMEDOUT,
                         "the server's answer is not TLS; perhaps its port is a "

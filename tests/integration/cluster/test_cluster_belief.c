@@ -26,7 +26,7 @@ static bool is_lost(void *hold)
     return lk_hold_check(hold) == LK_ELOST;
 }
 
-static void a_master_is_believed_while_most_name_it(void **state)
+static void a_master_is_believed_while_most_name_it(NO_STATE)
 {
     lk_client *client = ringed_open(NULL), *other = ringed_open(&fast);
     char name[RINGED_NAME], name_fast[RINGED_NAME];
@@ -39,7 +39,6 @@ static void a_master_is_believed_while_most_name_it(void **state)
     uint64_t began;
     struct pollfd readable = {.fd = lk_hold_fd(hold), .events = POLLIN};
 
-    (void)state;
     assert_int_equal(poll(&readable, 1, BELIEF_MS + 500), 0);
     for (size_t i = 1; i < ringed()->count; i++)
         server_freeze(ringed()->nodes[i]);
@@ -72,7 +71,7 @@ static uint64_t take_over(const char *name, server **ret_next)
     return began;
 }
 
-static void nothing_is_taken_from_a_new_master_at_once(void **state)
+static void nothing_is_taken_from_a_new_master_at_once(NO_STATE)
 {
     lk_client *safe = ringed_open(NULL), *quick = ringed_open(&fast);
     lk_client *late;
@@ -86,7 +85,6 @@ static void nothing_is_taken_from_a_new_master_at_once(void **state)
     server *next;
     uint64_t began;
 
-    (void)state;
     (void)ringed_name(three, "three", ringed()->nodes[0]);
     hold = made_hold(held);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -198,7 +196,7 @@ static bool can_forget_alone(server *node)
  * the other one hears the new one and the third: each of them two of three. What the
  * first one holds the other does not get before it is lost.
  */
-static void nobody_holds_twice_where_not_all_hear_of_an_election(void **state)
+static void nobody_holds_twice_where_not_all_hear_of_an_election(NO_STATE)
 {
     election e = {ringed()->nodes[1], ringed()->nodes[RINGED_MASTERS + 1],
                   ringed()->nodes[2], ringed()->nodes[0], ""};
@@ -207,7 +205,6 @@ static void nobody_holds_twice_where_not_all_hear_of_an_election(void **state)
     lk_hold *held, *hold = NULL;
     lk_status status;
 
-    (void)state;
     if (!can_forget_alone(e.before))
         skip();
     far_lock = made_lock(far, ringed_name(e.name, "heard", e.before));

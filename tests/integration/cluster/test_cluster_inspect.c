@@ -85,14 +85,13 @@ static void assert_each_once(const lk_listing *listing, const char *begin)
 
 /* ---- lists ---------------------------------------------------------------------------- */
 
-static void the_names_of_all_masters_are_listed(void **state)
+static void the_names_of_all_masters_are_listed(NO_STATE)
 {
     lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
     lk_list_options few = {LK_LIST_OPTIONS_INIT, .pattern = "all*", .limit = 5};
     struct crowd crowd;
     lk_listing *listing;
 
-    (void)state;
     crowd_hold(&crowd, client, "all");
     listing = list(looker, "all*");
     assert_each_once(listing, "all");
@@ -114,7 +113,7 @@ static void the_names_of_all_masters_are_listed(void **state)
     crowd_release(&crowd);
 }
 
-static void a_name_in_a_slot_that_is_half_moved_is_listed(void **state)
+static void a_name_in_a_slot_that_is_half_moved_is_listed(NO_STATE)
 {
     lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
     lk_lock *lock = made_lock(client, "{halves}1"),
@@ -124,7 +123,6 @@ static void a_name_in_a_slot_that_is_half_moved_is_listed(void **state)
     server *to = ringed_other("{halves}");
     size_t moved = 1;
 
-    (void)state;
     cluster_move_begin(ringed(), slot, to);
     while (moved > 0) {
         lk_listing *listing = list(looker, "{halves}*");
@@ -169,12 +167,11 @@ static long long scans(server *node)
 }
 
 /* Whoever asks a master for anything meanwhile waits for one step at the most. */
-static void a_list_takes_each_master_in_small_steps(void **state)
+static void a_list_takes_each_master_in_small_steps(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     long long before[RINGED_MASTERS];
 
-    (void)state;
     crowd_up();
     for (size_t i = 0; i < RINGED_MASTERS; i++)
         before[i] = scans(ringed()->nodes[i]);
@@ -203,13 +200,12 @@ static void on_listed(lk_status status, lk_listing *listing, void *data)
 }
 
 /* Two of the names go to and fro all the while. */
-static void no_name_is_lost_or_twice_while_slots_move(void **state)
+static void no_name_is_lost_or_twice_while_slots_move(NO_STATE)
 {
     const lk_list_options what = {LK_LIST_OPTIONS_INIT, .pattern = "to*"};
     lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
     struct crowd crowd;
 
-    (void)state;
     crowd_up();
     crowd_hold(&crowd, client, "to");
     for (unsigned i = 0; i < LOOKS; i++) {
@@ -233,7 +229,7 @@ static void no_name_is_lost_or_twice_while_slots_move(void **state)
 /* ---- one name -------------------------------------------------------------------------- */
 
 /* Before it, a client has seen where the slot was. */
-static void one_name_is_looked_at_where_it_is_now(void **state)
+static void one_name_is_looked_at_where_it_is_now(NO_STATE)
 {
     lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
     lk_lock *lock = made_lock(client, "who");
@@ -242,7 +238,6 @@ static void one_name_is_looked_at_where_it_is_now(void **state)
     lk_info *info = NULL;
     char owner[80];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         assert_status(lk_who(looker, "who", &kind, &info), LK_OK);
         assert_int_equal(kind, LK_KIND_LOCK);
@@ -297,7 +292,7 @@ static bool is_no_record(void *data)
 }
 
 /* Each is kept once, at the master of its own slot, and goes with that. */
-static void who_holds_and_waits_is_told_with_its_process(void **state)
+static void who_holds_and_waits_is_told_with_its_process(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL),
               *looker = ringed_open(NULL);
@@ -313,7 +308,6 @@ static void who_holds_and_waits_is_told_with_its_process(void **state)
     call c = {0}, d = {0};
     lk_listing *listing;
 
-    (void)state;
     assert_status(lk_owner_new(&owner, holder), LK_OK);
     how.owner = owner;
     assert_status(lk_lock_acquire(held, RINGED_LONG_MS, &how, &hold), LK_OK);
@@ -355,14 +349,13 @@ static void who_holds_and_waits_is_told_with_its_process(void **state)
 
 /* ---- events ---------------------------------------------------------------------------- */
 
-static void the_events_of_all_masters_are_told_in_order(void **state)
+static void the_events_of_all_masters_are_told_in_order(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     lk_events *events = NULL;
     char name[RINGED_NAME];
     size_t seen = 0;
 
-    (void)state;
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         (void)ringed_name(name, "event", ringed()->nodes[i]);
         assert_status(lk_event_note(client, name, "noted",
@@ -387,7 +380,7 @@ static void the_events_of_all_masters_are_told_in_order(void **state)
 /* ---- masters that are away --------------------------------------------------------------- */
 
 /* Its replica is stopped, too, so that nobody takes its place. */
-static void what_a_lost_master_had_is_said_to_be_missing(void **state)
+static void what_a_lost_master_had_is_said_to_be_missing(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     server *lost = ringed()->nodes[2];
@@ -399,7 +392,6 @@ static void what_a_lost_master_had_is_said_to_be_missing(void **state)
     lk_listing *listing;
     lk_events *events = NULL;
 
-    (void)state;
     (void)snprintf(address, sizeof(address), "127.0.0.1:%u (",
                    server_port(lost));
     for (size_t i = 0; i < ringed()->count; i++) {

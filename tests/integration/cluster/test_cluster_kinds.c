@@ -8,11 +8,9 @@
 #include <latchkey/latchkey.h>
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/ringed.h"
-#include "support/wait.h"
 
 /* Two clients, and a name at one of the masters. */
 typedef struct pair {
@@ -214,7 +212,7 @@ static void write_cell(const pair *given)
 
 /* ---- what is made of several names -------------------------------------------------------- */
 
-static void a_multilock_over_all_masters(void **state)
+static void a_multilock_over_all_masters(NO_STATE)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
     lk_multilock *all = NULL;
@@ -222,7 +220,6 @@ static void a_multilock_over_all_masters(void **state)
     lk_hold *hold = NULL, *busy = NULL;
     char name[RINGED_NAME];
 
-    (void)state;
     assert_status(lk_multilock_new(&all), LK_OK);
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         locks[i] = made_lock(a, ringed_name(name, "multi", ringed()->nodes[i]));
@@ -239,14 +236,13 @@ static void a_multilock_over_all_masters(void **state)
     lk_multilock_free(all);
 }
 
-static void stripes_at_all_masters(void **state)
+static void stripes_at_all_masters(NO_STATE)
 {
     static const char *const keys[] = {"a", "b", "c", "d", "e", "f"};
     lk_client *client = ringed_open(NULL);
     lk_stripes *stripes = NULL;
     lk_hold *hold = NULL;
 
-    (void)state;
     assert_status(lk_stripes_new(&stripes, client, "striped", NULL), LK_OK);
     assert_status(lk_stripes_acquire_many(stripes, keys, 6, RINGED_LONG_MS,
                                           NULL, &hold),
@@ -262,14 +258,13 @@ static lk_status compute(lk_flight_ticket *ticket, void *data)
     return lk_flight_ticket_set(ticket, "value", 5);
 }
 
-static void a_flight_lands_for_all(void **state)
+static void a_flight_lands_for_all(NO_STATE)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
     static const char *const keys[] = {"a", "b", "c", "d", "e", "f"};
     lk_flight *here = NULL, *there = NULL;
     atomic_int runs = 0;
 
-    (void)state;
     assert_status(lk_flight_new(&here, a, "flight", NULL), LK_OK);
     assert_status(lk_flight_new(&there, b, "flight", NULL), LK_OK);
     for (size_t i = 0; i < 6; i++) {
@@ -312,23 +307,21 @@ static void lead(const pair *given)
 
 /* ---- what says that it does not ------------------------------------------------------------- */
 
-static void a_redlock_takes_no_cluster(void **state)
+static void a_redlock_takes_no_cluster(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     lk_redlock *redlock = NULL;
 
-    (void)state;
     assert_status(lk_redlock_new(&redlock, &client, 1, "n", NULL), LK_ENOTSUP);
 }
 
-static void who_holds_is_told_without_records(void **state)
+static void who_holds_is_told_without_records(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     lk_lock *lock = made_lock(client, "informed");
     lk_hold *hold = made_hold(lock);
     lk_info *info = NULL;
 
-    (void)state;
     assert_status(lk_lock_info(lock, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
     lk_info_free(info);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <hiredis/hiredis.h>
 
@@ -32,17 +31,15 @@ static server *start_for_debug(void)
     return server_start_node(debug);
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     node = start_for_debug();
     return node != NULL && node_own(node, 0, 16383) && node_wait_ok(node) ? 0
                                                                           : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(node);
     return 0;
 }
@@ -81,13 +78,12 @@ static bool is_said(void *data)
     return is_missing;
 }
 
-static void a_master_that_loads_is_said_to_be_missing(void **state)
+static void a_master_that_loads_is_said_to_be_missing(NO_STATE)
 {
     char url[64];
     lk_client *client = NULL;
     redisContext *begin;
 
-    (void)state;
     if (!can_load_slowly())
         skip();
     (void)snprintf(url, sizeof(url),

@@ -19,14 +19,13 @@ enum { NAMES = 30, ONES = 3 };
 
 /* ---- where names are ------------------------------------------------------------- */
 
-static void names_are_at_their_masters(void **state)
+static void names_are_at_their_masters(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     lk_lock *locks[NAMES];
     lk_hold *holds[NAMES] = {NULL};
     char name[RINGED_NAME];
 
-    (void)state;
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "name%u", i);
         locks[i] = made_lock(client, name);
@@ -41,7 +40,7 @@ static void names_are_at_their_masters(void **state)
         assert_status(lk_hold_release(holds[i]), LK_OK);
 }
 
-static void holds_at_all_masters_are_renewed(void **state)
+static void holds_at_all_masters_are_renewed(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = wait_lease_ms()};
@@ -50,7 +49,6 @@ static void holds_at_all_masters_are_renewed(void **state)
     lk_hold *holds[NAMES];
     char name[RINGED_NAME];
 
-    (void)state;
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "renewed%u", i);
         locks[i] = made_lock(client, name);
@@ -61,11 +59,10 @@ static void holds_at_all_masters_are_renewed(void **state)
         assert_status(lk_hold_release(holds[i]), LK_OK);
 }
 
-static void a_waiter_is_handed_the_name(void **state)
+static void a_waiter_is_handed_the_name(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
 
-    (void)state;
     for (size_t i = 0; i < RINGED_MASTERS; i++) {
         char name[RINGED_NAME];
         lk_lock *held =
@@ -124,22 +121,20 @@ go_along(const char *name, void (*move)(cluster *c, unsigned slot, server *to))
     assert_int_equal(server_integer(to, "EXISTS %s", name), 0);
 }
 
-static void a_hold_and_a_wait_move_with_their_slot(void **state)
+static void a_hold_and_a_wait_move_with_their_slot(NO_STATE)
 {
-    (void)state;
     go_along("moving", cluster_move);
 }
 
-static void they_do_so_when_it_moves_at_once(void **state)
+static void they_do_so_when_it_moves_at_once(NO_STATE)
 {
-    (void)state;
     if (!cluster_moves_whole(ringed()))
         skip();
     go_along("leaping", cluster_move_whole);
 }
 
 /* Half of it is what a slot is for as long as its keys take to move. */
-static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
+static void a_hold_outlives_a_slot_that_is_half_moved(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = wait_lease_ms()};
@@ -152,7 +147,6 @@ static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
     unsigned slot = ringed_slot("half");
     call c = {0}, other = {0};
 
-    (void)state;
     ringed_take(&c, wanted);
     ringed_wait_line(ringed_master("half"), "half", 1);
     cluster_move_begin(ringed(), slot, to);
@@ -232,12 +226,11 @@ static struct one one_siglock(void)
 }
 
 /* python-redis-lock's keys lie in one slot by the name's own tag alone. */
-static void a_siglock_without_a_tag_is_refused_at_once(void **state)
+static void a_siglock_without_a_tag_is_refused_at_once(NO_STATE)
 {
     lk_client *client = ringed_open(NULL);
     lk_siglock *lock = NULL;
 
-    (void)state;
     assert_status(lk_siglock_new(&lock, client, "keys", NULL), LK_EINVAL);
     assert_null(lock);
     assert_non_null(strstr(lk_last_error(), "'{keys}'"));
@@ -263,15 +256,13 @@ static void assert_renewed(const struct one *ones, size_t count)
 }
 
 /* Wherever each of its keys is, and whether it is there at all. */
-static void
-a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
+static void a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(NO_STATE)
 {
     const struct one ones[ONES] = {one_reader(), one_siglock(), one_writer()};
     server *to = ringed_other("keys");
     unsigned slot = ringed_slot("keys");
     size_t steps = 0;
 
-    (void)state;
     cluster_move_begin(ringed(), slot, to);
     do {
         assert_renewed(ones, ONES);
@@ -288,7 +279,7 @@ a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
 }
 
 /* It would be lost where the parts of its counter and of its leases are apart. */
-static void a_permit_is_back_when_its_slot_is_there(void **state)
+static void a_permit_is_back_when_its_slot_is_there(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .command_timeout_ms = 500};
@@ -300,7 +291,6 @@ static void a_permit_is_back_when_its_slot_is_there(void **state)
     lk_hold *hold = NULL;
     call c = {0};
 
-    (void)state;
     assert_status(lk_semaphore_new(&permits, client, "permits", &one), LK_OK);
     assert_status(lk_semaphore_acquire(permits, 1, RINGED_LONG_MS, NULL, &hold),
                   LK_OK);
@@ -319,7 +309,7 @@ static void a_permit_is_back_when_its_slot_is_there(void **state)
 
 /* ---- masters that are lost ------------------------------------------------------------ */
 
-static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
+static void the_holds_of_a_lost_master_are_confirmed_or_told(NO_STATE)
 {
     const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = RINGED_LONG_MS};
@@ -335,7 +325,6 @@ static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
     call c = {0};
     uint64_t fence;
 
-    (void)state;
     assert_status(lk_lock_acquire(held, RINGED_LONG_MS, NULL, &hold), LK_OK);
     assert_status(lk_lock_acquire(other, RINGED_LONG_MS, NULL, &aside), LK_OK);
     fence = lk_hold_fence(hold);

@@ -109,13 +109,12 @@ static bool follows(void *data)
            all_are_ok(data);
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
     const char *both[] = {"--bind", "127.0.0.1", has_ipv6() ? "::1" : NULL,
                           NULL};
     char *id;
 
-    (void)state;
     (void)unsetenv("LK_TEST_TLS"); /* the ways that lead elsewhere speak none */
     for (size_t i = 0; i < NODES; i++) {
         nodes[i] = server_start_node(both);
@@ -139,9 +138,8 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < NODES; i++)
         server_stop(nodes[i]);
     return 0;
@@ -221,11 +219,10 @@ static void announce_host(const char *host)
         wait_known(nodes[i], host, server_port(nodes[i]), "");
 }
 
-static void nodes_are_reached_by_ipv6(void **state)
+static void nodes_are_reached_by_ipv6(NO_STATE)
 {
     lk_client *client;
 
-    (void)state;
     if (!has_ipv6())
         skip();
     announce_host("::1");
@@ -254,12 +251,11 @@ static proxy *lead_to(size_t node)
     return way;
 }
 
-static void a_port_that_is_announced_is_used(void **state)
+static void a_port_that_is_announced_is_used(NO_STATE)
 {
     proxy *way = lead_to(1);
     lk_client *client;
 
-    (void)state;
     announce_port(nodes[1], proxy_port(way));
     client = open_at("127.0.0.1", nodes[0]);
     assert_served(client);
@@ -276,11 +272,10 @@ static void prefer(const char *endpoint)
              endpoint);
 }
 
-static void a_host_may_be_a_name(void **state)
+static void a_host_may_be_a_name(NO_STATE)
 {
     lk_client *client;
 
-    (void)state;
     if (is_redis_6())
         skip();
     for (size_t i = 0; i < NODES; i++)
@@ -294,11 +289,10 @@ static void a_host_may_be_a_name(void **state)
 }
 
 /* It is the one by which the node was asked that said so. */
-static void a_host_may_not_be_said(void **state)
+static void a_host_may_not_be_said(NO_STATE)
 {
     lk_client *client;
 
-    (void)state;
     if (is_redis_6())
         skip();
     prefer("unknown-endpoint");
@@ -315,14 +309,13 @@ static void lead_back(void)
 }
 
 /* Where its clients are led to the replica. */
-static void a_wait_says_that_its_master_is_a_replica(void **state)
+static void a_wait_says_that_its_master_is_a_replica(NO_STATE)
 {
     proxy *way = lead_to(REPLICA);
     lk_client *client;
     lk_lock *lock = NULL;
     char words[WORDS];
 
-    (void)state;
     announce_port(nodes[0], proxy_port(way));
     client = open_at("127.0.0.1", nodes[1]);
     lock = made_lock(client, names[0]);
@@ -361,12 +354,11 @@ static void own_again(void)
 }
 
 /* One client knew its master, the other one never did. */
-static void a_wait_says_that_its_slot_is_nobodys(void **state)
+static void a_wait_says_that_its_slot_is_nobodys(NO_STATE)
 {
     lk_client *old = open_at("127.0.0.1", nodes[0]), *young;
     lk_lock *known = NULL, *unknown = NULL;
 
-    (void)state;
     assert_served(old);
     assert_true(wait_until(is_nobodys, NULL, COME_MS));
     young = open_at("127.0.0.1", nodes[0]);

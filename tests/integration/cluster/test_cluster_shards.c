@@ -271,11 +271,10 @@ hand_holds(const char *begin, void (*take)(turns *t, unsigned whose, call *c))
                     ROUNDS * 9 / 10, ROUNDS);
 }
 
-static void hand_overs_are_no_concern_of_other_masters(void **state)
+static void hand_overs_are_no_concern_of_other_masters(NO_STATE)
 {
     long long before = told_to_all(), shards = told_to_shards();
 
-    (void)state;
     hand_holds("lock", take_lock);
     hand_holds("fair", take_fairly);
     hand_holds("write", take_to_write);
@@ -297,7 +296,7 @@ static const char *told_name(char name[RINGED_NAME], unsigned i)
     return name;
 }
 
-static void a_wait_is_told_where_its_slot_is_now(void **state)
+static void a_wait_is_told_where_its_slot_is_now(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     server *from = ringed_master("{told}"), *to = ringed_other("{told}");
@@ -306,7 +305,6 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
     char name[RINGED_NAME];
     uint64_t rechecks;
 
-    (void)state;
     for (unsigned i = 0; i < TOLD; i++) {
         lk_lock *held = made_lock(holder, told_name(name, i));
         lk_lock *wanted = made_lock(waiter, name);
@@ -331,7 +329,7 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
 /* The server ends the subscription, and has the slot all the same: nothing else says
    that there is none. The waiter looks once it has heard that it listens again; the
    name is free only after that look, which would get it without a message. */
-static void a_subscription_that_ends_is_made_anew(void **state)
+static void a_subscription_that_ends_is_made_anew(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     lk_lock *held = made_lock(holder, "anew");
@@ -342,7 +340,6 @@ static void a_subscription_that_ends_is_made_anew(void **state)
     looks look = {.client = waiter};
     call c = {0};
 
-    (void)state;
     ringed_take(&c, wanted);
     ringed_wait_line(at, "anew", 1);
     locking_wait_calm(waiter);
@@ -361,7 +358,7 @@ static void a_subscription_that_ends_is_made_anew(void **state)
 }
 
 /* A wait looks about once a second by itself; that many looks do not count. */
-static void a_wait_looks_when_it_may_not_have_been_told(void **state)
+static void a_wait_looks_when_it_may_not_have_been_told(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     lk_lock *held = made_lock(holder, "deaf");
@@ -371,7 +368,6 @@ static void a_wait_looks_when_it_may_not_have_been_told(void **state)
     call c = {0};
     uint64_t before, begin;
 
-    (void)state;
     ringed_take(&c, wanted);
     ringed_wait_line(at, "deaf", 1);
     before = rechecks_of(waiter);
@@ -403,7 +399,7 @@ static void wait_briefly(lk_client *client, const char *name)
 
 /* A lock and a fair lock of one name have one channel, which goes when nobody has
    waited for ten seconds. */
-static void the_end_of_one_wait_does_not_deafen_another(void **state)
+static void the_end_of_one_wait_does_not_deafen_another(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     lk_lock *held = made_lock(holder, "{ear}both");
@@ -413,7 +409,6 @@ static void the_end_of_one_wait_does_not_deafen_another(void **state)
     server *at = ringed_master("{ear}");
     call c = {0};
 
-    (void)state;
     ringed_take(&c, wanted);
     wait_ears(at, "latchkey::{ear}both:i:*", 1);
     wait_briefly(waiter, "{ear}both");
@@ -450,14 +445,13 @@ static void far_name(char name[RINGED_NAME])
 }
 
 /* That channel is in another slot than the name, so it is a plain one. */
-static void a_latch_with_a_tag_is_told_all_the_same(void **state)
+static void a_latch_with_a_tag_is_told_all_the_same(NO_STATE)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
     lk_latch *here = NULL, *there = NULL;
     char name[RINGED_NAME];
     call c = {0};
 
-    (void)state;
     far_name(name);
     assert_status(lk_latch_new(&here, a, name, NULL), LK_OK);
     assert_status(lk_latch_new(&there, b, name, NULL), LK_OK);
@@ -496,14 +490,13 @@ static lk_client *open_tenant(void)
     return made_client(url, NULL);
 }
 
-static void a_user_without_the_right_is_denied_to_wait(void **state)
+static void a_user_without_the_right_is_denied_to_wait(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *tenant;
     lk_lock *held = made_lock(holder, "billing:1"), *wanted;
     lk_hold *hold = made_hold(held);
     call c = {0};
 
-    (void)state;
     make_tenant();
     tenant = open_tenant();
     wanted = made_lock(tenant, "billing:1");
@@ -519,7 +512,7 @@ static void a_user_without_the_right_is_denied_to_wait(void **state)
 }
 
 /* Nor can such a user tell anybody of names that are not his. */
-static void a_user_is_told_of_his_own_names_alone(void **state)
+static void a_user_is_told_of_his_own_names_alone(NO_STATE)
 {
     lk_client *holder = ringed_open(NULL), *tenant;
     lk_lock *held = made_lock(holder, "orders:1"), *wanted;
@@ -527,7 +520,6 @@ static void a_user_is_told_of_his_own_names_alone(void **state)
     server *at = ringed_master("billing:1");
     call c = {0};
 
-    (void)state;
     make_tenant();
     tenant = open_tenant();
     wanted = made_lock(tenant, "orders:1");

@@ -20,16 +20,14 @@ enum { SOON_MS = 60000 };
 
 static cluster *c;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     c = cluster_start(2, 0);
     return c != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     cluster_stop(c);
     return 0;
 }
@@ -143,9 +141,8 @@ static lk__redirect_kind kind_of(server *node, const char *command)
 
 /* ---- tests -------------------------------------------------------------------- */
 
-static void every_node_tells_every_master(void **state)
+static void every_node_tells_every_master(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < c->count; i++) {
         lk__slots *slots = map_of(c->nodes[i]);
 
@@ -171,14 +168,13 @@ static bool is_same(const lk__slots *a, const lk__slots *b)
     return true;
 }
 
-static void a_slot_that_moves_is_its_old_masters_until_the_end(void **state)
+static void a_slot_that_moves_is_its_old_masters_until_the_end(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *to = c->nodes[from == c->nodes[0]];
     lk__slots *before = map_of(from), *during, *after;
     lk__redirect redirect;
 
-    (void)state;
     freeReplyObject(server_command(from, "MSET {t}1 x {t}2 x"));
     redirect = redirect_of(to, slot(), "GET {t}1");
     assert_int_equal(redirect.kind, LK__REDIRECT_MOVED);
@@ -209,14 +205,13 @@ static void a_slot_that_moves_is_its_old_masters_until_the_end(void **state)
     lk__slots_free(after);
 }
 
-static void a_script_with_a_key_of_another_node_is_told_apart(void **state)
+static void a_script_with_a_key_of_another_node_is_told_apart(NO_STATE)
 {
     server *node = cluster_master_of(c, slot());
     redisReply *reply;
     lk__redirect redirect;
     char key[16] = "0";
 
-    (void)state;
     for (int i = 1; cluster_master_of(c, lk__slot_of(key, strlen(key))) == node;
          i++)
         (void)snprintf(key, sizeof(key), "%d", i);
@@ -238,11 +233,10 @@ static bool forgets(void *data)
     return has_none;
 }
 
-static void a_slot_may_be_nobodys(void **state)
+static void a_slot_may_be_nobodys(NO_STATE)
 {
     server *owner = cluster_master_of(c, 7);
 
-    (void)state;
     assert_true(wait_until(forgets, owner, SOON_MS));
     assert_agrees(owner);
     assert_int_equal(redirect_of(owner, 7, "GET 41432").kind,
@@ -260,14 +254,13 @@ static void told(server *node, const char *setting, const char *value)
 }
 
 /* By setting, and where a host has no name to tell. */
-static void a_node_without_a_host_is_the_one_that_was_asked(void **state)
+static void a_node_without_a_host_is_the_one_that_was_asked(NO_STATE)
 {
     static const char setting[] = "cluster-preferred-endpoint-type";
     redisReply *known = server_command(c->nodes[0], "CONFIG GET %s", setting);
     bool has_it = known->elements == 2;
     lk__slots *before;
 
-    (void)state;
     freeReplyObject(known);
     if (!has_it)
         skip(); /* Redis 6 */

@@ -2,9 +2,6 @@
 
 /* Slots as the library knows them are those that a server tells. */
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/slot.h"
 #include "support/check.h"
 #include "support/server.h"
@@ -13,16 +10,14 @@ enum { NAMES = 5000, MOST = 40 };
 
 static server *node;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     node = server_start_node(NULL);
     return node != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(node);
     return 0;
 }
@@ -39,12 +34,11 @@ static void assert_agreed(const char *key, size_t size)
     assert_int_equal(lk__slot_of(key, size), theirs);
 }
 
-static void they_agree_on_any_bytes(void **state)
+static void they_agree_on_any_bytes(NO_STATE)
 {
     unsigned seed = 1;
     char key[MOST];
 
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         size_t size = (size_t)rand_r(&seed) % (MOST + 1);
 
@@ -55,13 +49,12 @@ static void they_agree_on_any_bytes(void **state)
 }
 
 /* Where braces are rare, tags are. */
-static void they_agree_where_braces_are_many(void **state)
+static void they_agree_where_braces_are_many(NO_STATE)
 {
     static const char bytes[] = {'{', '}', '{', '}', 'a', 'b', '\0', '\xff'};
     unsigned seed = 2;
     char key[MOST];
 
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         size_t size = (size_t)rand_r(&seed) % 10;
 
@@ -71,9 +64,8 @@ static void they_agree_where_braces_are_many(void **state)
     }
 }
 
-static void they_agree_on_each_single_byte(void **state)
+static void they_agree_on_each_single_byte(NO_STATE)
 {
-    (void)state;
     for (int byte = 0; byte < 256; byte++) {
         char key = (char)byte;
 

@@ -16,9 +16,8 @@ enum { LONG_MS = 30000 };
 
 static server *node;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     node = server_start_node_tls(NULL);
     return node != NULL && node_own(node, 0, LK__SLOTS - 1) &&
                    node_wait_ok(node)
@@ -26,9 +25,8 @@ static int start(void **state)
                : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     server_stop(node);
     return 0;
 }
@@ -44,7 +42,7 @@ static void announce(const char *name, unsigned value)
 
 /* Not that of the URL, nor the one that those without TLS are told. What others may
    believe is not waited for here. */
-static void the_port_of_tls_that_is_announced_is_used(void **state)
+static void the_port_of_tls_that_is_announced_is_used(NO_STATE)
 {
     proxy *way = proxy_start_to(server_tls_port(node));
     lk_client *client = NULL;
@@ -52,7 +50,6 @@ static void the_port_of_tls_that_is_announced_is_used(void **state)
     lk_hold *hold = NULL;
     char url[320], path[128];
 
-    (void)state;
     assert_non_null(way);
     announce("port", 1);
     announce("tls-port", proxy_port(way));

@@ -4,7 +4,6 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -18,7 +18,6 @@
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/memory.h"
-#include "support/wait.h"
 
 enum { LIST_MS = 10000, NAMES = 4 };
 

@@ -44,12 +44,11 @@ static void on_info(lk_status status, lk_info *info, void *data)
 
 /* ---- arguments ---------------------------------------------------------------- */
 
-static void a_handle_that_is_null_is_refused(void **state)
+static void a_handle_that_is_null_is_refused(NO_STATE)
 {
     int64_t number = 7;
     lk_info *info = NULL;
 
-    (void)state;
     assert_words(lk_plain_semaphore_acquire(NULL, 1, 0, NULL), LK_EINVAL,
                  "NULL");
     assert_words(lk_plain_semaphore_release(NULL, 1), LK_EINVAL, "NULL");
@@ -63,9 +62,8 @@ static void a_handle_that_is_null_is_refused(void **state)
     lk_plain_semaphore_free(NULL);
 }
 
-static void an_async_call_on_null_is_refused(void **state)
+static void an_async_call_on_null_is_refused(NO_STATE)
 {
-    (void)state;
     assert_status(lk_plain_semaphore_acquire_async(NULL, 1, 0, NULL, on_done,
                                                    NULL),
                   LK_EINVAL);

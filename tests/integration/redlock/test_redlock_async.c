@@ -4,7 +4,6 @@
    and beside the plain token lock of other libraries. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/call.h"
 #include "support/check.h"

@@ -23,9 +23,8 @@ enum { LONG_MS = 60000, BELIEF_MS = 3000 };
 
 static sentinels *group;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     group = sentinels_start();
     return group != NULL ? 0 : -1;
 }
@@ -90,17 +89,15 @@ static unsigned port_of(size_t sentinel)
     return server_port(group->sentinels[sentinel]);
 }
 
-static void it_is_found(void **state)
+static void it_is_found(NO_STATE)
 {
-    (void)state;
     assert_taken(group->url);
 }
 
-static void it_is_found_though_the_first_sentinel_is_dead(void **state)
+static void it_is_found_though_the_first_sentinel_is_dead(NO_STATE)
 {
     char url[256];
 
-    (void)state;
     (void)snprintf(url, sizeof(url),
                    "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u,"
                    "127.0.0.1:%u/m",
@@ -108,11 +105,10 @@ static void it_is_found_though_the_first_sentinel_is_dead(void **state)
     assert_taken(url);
 }
 
-static void one_of_three_sentinels_is_not_enough(void **state)
+static void one_of_three_sentinels_is_not_enough(NO_STATE)
 {
     char url[256];
 
-    (void)state;
     (void)snprintf(url, sizeof(url), "redis+sentinel://127.0.0.1:%u/m",
                    port_of(0));
     assert_not_taken(url, LK_EOFFLINE,
@@ -123,20 +119,18 @@ static void one_of_three_sentinels_is_not_enough(void **state)
                      "1 of 3 sentinels answered, 2 have to; 127.0.0.1:");
 }
 
-static void where_speed_matters_more_one_is_enough(void **state)
+static void where_speed_matters_more_one_is_enough(NO_STATE)
 {
     char url[256];
 
-    (void)state;
     assert_taken(
         url_of(url, port_of(0), socket_free_port(), "m?failover=fast"));
 }
 
-static void an_unknown_master_is_told(void **state)
+static void an_unknown_master_is_told(NO_STATE)
 {
     char url[256];
 
-    (void)state;
     assert_not_taken(url_of(url, port_of(0), port_of(1), "x"), LK_EOFFLINE,
                      "Sentinel's master 'x' cannot be reached: the sentinels "
                      "know no master of that name; write");
@@ -158,9 +152,8 @@ static bool is_listened_to_by_nobody(void *sentinel)
     return !is_listened_to(sentinel);
 }
 
-static void every_sentinel_is_listened_to(void **state)
+static void every_sentinel_is_listened_to(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < SENTINELS; i++)
         assert_true(
             wait_until(is_listened_to_by_nobody, group->sentinels[i], LONG_MS));
@@ -174,12 +167,11 @@ static void every_sentinel_is_listened_to(void **state)
 }
 
 /* A sentinel that has been told of a replica goes on to name it for a while. */
-static void a_replica_is_refused(void **state)
+static void a_replica_is_refused(NO_STATE)
 {
     char config[128], url[256];
     server *sentinel;
 
-    (void)state;
     (void)snprintf(config, sizeof(config),
                    "sentinel monitor r 127.0.0.1 %u 1\n",
                    server_port(group->servers[1]));
@@ -193,13 +185,12 @@ static void a_replica_is_refused(void **state)
 
 /* With a user of its own, which may ask for the address and nothing else. Since
    it does not tell how long it has named the master, that has to be seen. */
-static void a_sentinel_may_want_a_password(void **state)
+static void a_sentinel_may_want_a_password(NO_STATE)
 {
     char config[256], url[256];
     server *sentinel;
     uint64_t began;
 
-    (void)state;
     (void)snprintf(config, sizeof(config),
                    "sentinel monitor s 127.0.0.1 %u 1\n"
                    "user app on >secret -@all "
@@ -222,22 +213,20 @@ static void a_sentinel_may_want_a_password(void **state)
     server_stop(sentinel);
 }
 
-static void a_server_alone_is_no_master_of_sentinels(void **state)
+static void a_server_alone_is_no_master_of_sentinels(NO_STATE)
 {
     lk_client *client = open_url(server_url(group->servers[0]), NULL);
     lk_master master = {.size = sizeof(master)};
 
-    (void)state;
     assert_status(lk_master_get(client, &master), LK_ENOTSUP);
 }
 
-static void a_redlock_takes_no_group(void **state)
+static void a_redlock_takes_no_group(NO_STATE)
 {
     lk_client *client = open_url(group->url, NULL);
     lk_client *clients[] = {client};
     lk_redlock *redlock = NULL;
 
-    (void)state;
     assert_status(lk_redlock_new(&redlock, clients, 1, "n", NULL), LK_ENOTSUP);
 }
 
@@ -250,11 +239,10 @@ static void wait_replicated(const char *key)
 
 /* ---- names in the place of addresses -------------------------------------------- */
 
-static int start_named(void **state)
+static int start_named(NO_STATE)
 {
     static const sentinels_options options = {.has_names = true};
 
-    (void)state;
     group = sentinels_start_with(&options);
     return group != NULL ? 0 : -1;
 }
@@ -301,14 +289,13 @@ static void assert_master(lk_client *client, const server *expected)
     assert_string_equal(master.address, address);
 }
 
-static void a_master_that_has_a_name_is_followed(void **state)
+static void a_master_that_has_a_name_is_followed(NO_STATE)
 {
     lk_client *client = open_url(group->url, NULL);
     lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = made_hold(lock);
     server *next;
 
-    (void)state;
     assert_master(client, group->servers[0]);
     wait_replicated("n");
     next = sentinels_failover(group);
@@ -325,7 +312,7 @@ static void a_master_that_has_a_name_is_followed(void **state)
 /* It takes the client's connections and says nothing, until the client gives them up
    and tries again: meanwhile the master is believed by what the two others say, and
    leases are renewed as before. */
-static void one_that_is_silent_holds_up_no_renewal(void **state)
+static void one_that_is_silent_holds_up_no_renewal(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = wait_lease_ms(),
@@ -335,7 +322,6 @@ static void one_that_is_silent_holds_up_no_renewal(void **state)
     lk_lock *lock;
     lk_hold *hold = NULL;
 
-    (void)state;
     server_freeze(group->sentinels[0]);
     client = open_url(group->url, &brief);
     lock = made_lock(client, "n");
@@ -374,7 +360,7 @@ static void acquire_later(call *c, lk_lock *lock)
                   LK_OK);
 }
 
-static void holds_and_waits_go_to_the_next_master(void **state)
+static void holds_and_waits_go_to_the_next_master(NO_STATE)
 {
     lk_client *holder = open_url(group->url, NULL);
     lk_client *waiter = open_url(group->url, NULL);
@@ -387,7 +373,6 @@ static void holds_and_waits_go_to_the_next_master(void **state)
     before then = {0};
     server *next;
 
-    (void)state;
     kept_hold = made_hold(kept);
     acquire_later(&for_kept, wants_kept);
     wait_replicated("kept");
@@ -446,7 +431,7 @@ static bool has_come(void *data)
 
 /* Three clients wait, one after the other; what the replicas know of it is all. Each
    is granted at the next master when the one before has released. */
-static void those_who_wait_keep_their_order(void **state)
+static void those_who_wait_keep_their_order(NO_STATE)
 {
     lk_client *holder = open_url(group->url, NULL), *clients[LINE];
     lk_fairlock *held = NULL, *wanted[LINE] = {NULL};
@@ -454,7 +439,6 @@ static void those_who_wait_keep_their_order(void **state)
     call calls[LINE] = {{0}};
     server *next;
 
-    (void)state;
     assert_status(lk_fairlock_new(&held, holder, "line", NULL), LK_OK);
     assert_status(lk_fairlock_acquire(held, LONG_MS, NULL, &hold), LK_OK);
     for (size_t i = 0; i < LINE; i++) {
@@ -500,7 +484,7 @@ static void take_often(lk_lock *lock)
 /* The next master keeps it, but prolongs nothing while the one before may be
    believed: there its lease ends. */
 static void
-a_lease_gets_no_longer_until_nobody_believes_the_old_master(void **state)
+a_lease_gets_no_longer_until_nobody_believes_the_old_master(NO_STATE)
 {
     static const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                             .watchdog_ms = BELIEF_MS - 200};
@@ -509,7 +493,6 @@ a_lease_gets_no_longer_until_nobody_believes_the_old_master(void **state)
     lk_hold *hold = NULL;
     server *next;
 
-    (void)state;
     take_often(lock);
     hold = made_hold(lock);
     wait_replicated("n");
@@ -524,7 +507,7 @@ a_lease_gets_no_longer_until_nobody_believes_the_old_master(void **state)
 }
 
 /* It has not seen the master before; the sentinels say how old this one is. */
-static void a_client_that_comes_after_the_switch_waits_as_well(void **state)
+static void a_client_that_comes_after_the_switch_waits_as_well(NO_STATE)
 {
     server *next = sentinels_failover(group);
     uint64_t unnamed_at = wait_now_ms();
@@ -532,7 +515,6 @@ static void a_client_that_comes_after_the_switch_waits_as_well(void **state)
     lk_lock *lock;
     lk_hold *hold = NULL;
 
-    (void)state;
     sentinels_wait_other(group, group->servers[0]);
     client = open_url(group->url, NULL);
     lock = made_lock(client, "n");
@@ -544,7 +526,7 @@ static void a_client_that_comes_after_the_switch_waits_as_well(void **state)
 }
 
 /* The sentinels name it all the time. What it has forgotten somebody may believe. */
-static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
+static void a_master_that_begins_anew_gives_nothing_for_a_while(NO_STATE)
 {
     lk_client *client = open_url(group->url, NULL);
     lk_lock *lock = made_lock(client, "n");
@@ -552,7 +534,6 @@ static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
     lk_client *late;
     uint64_t began;
 
-    (void)state;
     hold = made_hold(lock);
     began = wait_now_ms();
     assert_true(server_restart(group->servers[0]));
@@ -568,7 +549,7 @@ static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
 /* ---- without a majority ------------------------------------------------------------ */
 
 /* Without a majority the server may have a successor that one does not know. */
-static void without_a_majority_a_hold_is_lost_in_time(void **state)
+static void without_a_majority_a_hold_is_lost_in_time(NO_STATE)
 {
     lk_client *client = open_url(group->url, NULL);
     lk_lock *lock = made_lock(client, "n");
@@ -576,7 +557,6 @@ static void without_a_majority_a_hold_is_lost_in_time(void **state)
     uint64_t began;
     struct pollfd readable = {.events = POLLIN};
 
-    (void)state;
     hold = made_hold(lock);
     readable.fd = lk_hold_fd(hold);
     server_freeze(group->sentinels[1]);

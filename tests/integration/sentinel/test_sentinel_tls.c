@@ -44,13 +44,12 @@ static const char *whole_url(void)
     return url_of("rediss+sentinel", "ca.crt", "");
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
     const sentinels_options options = {.is_tls = true,
                                        .server_args = server_args,
                                        .config = sentinel_config};
 
-    (void)state;
     if (certificates_folder() == NULL)
         return -1;
     group = sentinels_start_with(&options);
@@ -78,13 +77,12 @@ static bool has_user(server *s, const char *user)
     return has;
 }
 
-static void all_of_it_is_encrypted_and_each_has_its_user(void **state)
+static void all_of_it_is_encrypted_and_each_has_its_user(NO_STATE)
 {
     lk_client *client = made_client(whole_url(), NULL);
     lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = made_hold(lock);
 
-    (void)state;
     assert_true(has_user(group->servers[0], "app"));
     assert_false(has_user(group->servers[0], "watch"));
     for (size_t i = 0; i < SENTINELS; i++) {
@@ -107,9 +105,8 @@ assert_refused(const char *text, lk_status status, const char *words)
         assert_string_equal(lk_last_error(), words);
 }
 
-static void a_certificate_that_is_not_trusted_ends_a_wait(void **state)
+static void a_certificate_that_is_not_trusted_ends_a_wait(NO_STATE)
 {
-    (void)state;
     assert_refused(url_of("rediss+sentinel", "other.crt", ""), LK_EAUTH,
                    "is not trusted: name the CA's file");
     assert_refused(url_of("rediss+sentinel", "ca.crt",
@@ -117,18 +114,16 @@ static void a_certificate_that_is_not_trusted_ends_a_wait(void **state)
                    LK_EAUTH, "not for the name elsewhere.example");
 }
 
-static void without_tls_nothing_is_had(void **state)
+static void without_tls_nothing_is_had(NO_STATE)
 {
-    (void)state;
     assert_refused(url_of("redis+sentinel", NULL, "&offline_ms=500"),
                    LK_EOFFLINE, "perhaps the port speaks TLS: rediss+sentinel");
 }
 
-static void the_sentinels_password_is_their_own(void **state)
+static void the_sentinels_password_is_their_own(NO_STATE)
 {
     char text[512], path[128];
 
-    (void)state;
     (void)snprintf(text, sizeof(text),
                    "rediss+sentinel://app:secret@%s/m?sentinel_user=app&"
                    "sentinel_password=secret&tls_ca_file=%s",
@@ -147,14 +142,13 @@ static bool has_app(void *data)
     return has_user(data, "app");
 }
 
-static void a_hold_goes_on_at_the_next_master(void **state)
+static void a_hold_goes_on_at_the_next_master(NO_STATE)
 {
     lk_client *client = made_client(whole_url(), NULL);
     lk_lock *lock = NULL, *later = NULL;
     lk_hold *hold = NULL, *first = NULL;
     server *next;
 
-    (void)state;
     lock = made_lock(client, "n");
     later = made_lock(client, "later");
     hold = made_hold(lock);
@@ -170,7 +164,7 @@ static void a_hold_goes_on_at_the_next_master(void **state)
 }
 
 /* Servers whose certificates are for localhost alone, which the sentinels name. */
-static int start_named(void **state)
+static int start_named(NO_STATE)
 {
     char certificate[128], key[128];
     const char *const args[] = {"--user",    "app",
@@ -184,7 +178,6 @@ static int start_named(void **state)
                                        .config = sentinel_config,
                                        .has_names = true};
 
-    (void)state;
     if (certificates_folder() == NULL)
         return -1;
     (void)certificates_path(certificate, "named.crt");
@@ -193,7 +186,7 @@ static int start_named(void **state)
     return group != NULL ? 0 : -1;
 }
 
-static void a_name_is_what_the_certificate_has_to_be_for(void **state)
+static void a_name_is_what_the_certificate_has_to_be_for(NO_STATE)
 {
     lk_client *client = made_client(whole_url(), NULL);
     lk_master master = {.size = sizeof(master)};
@@ -201,7 +194,6 @@ static void a_name_is_what_the_certificate_has_to_be_for(void **state)
     lk_hold *hold = NULL;
     char expected[64];
 
-    (void)state;
     (void)snprintf(expected, sizeof(expected), "localhost:%u",
                    server_tls_port(group->servers[0]));
     lock = made_lock(client, "n");

@@ -16,56 +16,49 @@
 
 #define MS UINT64_C(1000000)
 
-static void the_drift_is_a_hundredth_and_2_ms(void **state)
+static void the_drift_is_a_hundredth_and_2_ms(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__drift_ns(30000), 300 * MS + 2 * MS);
     assert_int_equal(lk__drift_ns(1), 10000 + 2 * MS);
     assert_int_equal(lk__drift_ns(0), 2 * MS);
 }
 
-static void the_deadline_counts_from_before_the_send(void **state)
+static void the_deadline_counts_from_before_the_send(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__deadline_ns(5 * MS, 30000),
                      5 * MS + (30000 - 302) * MS);
 }
 
-static void a_lease_within_its_drift_is_never_valid(void **state)
+static void a_lease_within_its_drift_is_never_valid(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__deadline_ns(77, 0), 77);
     assert_int_equal(lk__deadline_ns(77, 1), 77);
     assert_int_equal(lk__deadline_ns(77, 2), 77);
     assert_int_equal(lk__deadline_ns(77, 3), 77 + MS - 30000);
 }
 
-static void the_longest_lease_is_far_from_the_end_of_time(void **state)
+static void the_longest_lease_is_far_from_the_end_of_time(NO_STATE)
 {
-    (void)state;
     assert_true(lk__deadline_ns(0, LK__TIME_MAX_MS) < UINT64_MAX / 2);
 }
 
-static void the_end_of_time_is_not_passed(void **state)
+static void the_end_of_time_is_not_passed(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__deadline_ns(UINT64_MAX - 10, 30000), LK__NEVER);
     assert_true(lk__deadline_ns(0, UINT64_MAX) > UINT64_MAX / 100 * 98);
     assert_true(lk__drift_ns(UINT64_MAX) > UINT64_MAX / 100);
 }
 
-static void a_wait_ends_when_it_says(void **state)
+static void a_wait_ends_when_it_says(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__wait_until_ns(7, 3), 7 + 3 * MS);
     assert_int_equal(lk__wait_until_ns(7, 0), 7);
     assert_int_equal(lk__wait_until_ns(7, LK_FOREVER), LK__NEVER);
     assert_int_equal(lk__wait_until_ns(7, INT64_MAX), LK__NEVER);
 }
 
-static void what_remains_is_rounded_down(void **state)
+static void what_remains_is_rounded_down(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__remaining_ms(0, 3 * MS), 3);
     assert_int_equal(lk__remaining_ms(1, 3 * MS), 2);
     assert_int_equal(lk__remaining_ms(3 * MS, 3 * MS), 0);
@@ -142,11 +135,10 @@ static bool is_believed_too_long(const attempt *one, bool *ret_believed)
 
 enum { TRIALS = 2000000, SPAN_PPM = 9900 };
 
-static void the_key_is_there_whenever_the_hold_is_believed(void **state)
+static void the_key_is_there_whenever_the_hold_is_believed(NO_STATE)
 {
     size_t believed = 0;
 
-    (void)state;
     random_state = 1;
     for (size_t i = 0; i < TRIALS; i++) {
         attempt one =
@@ -159,9 +151,8 @@ static void the_key_is_there_whenever_the_hold_is_believed(void **state)
     assert_true(believed > TRIALS / 4);
 }
 
-static void a_server_at_the_limit_of_the_drift_is_not_too_fast(void **state)
+static void a_server_at_the_limit_of_the_drift_is_not_too_fast(NO_STATE)
 {
-    (void)state;
     random_state = 2;
     for (size_t i = 0; i < TRIALS / 10; i++) {
         attempt one = attempt_draw(SPAN_PPM);
@@ -172,11 +163,10 @@ static void a_server_at_the_limit_of_the_drift_is_not_too_fast(void **state)
 }
 
 /* The proof that the property can fail. */
-static void a_server_faster_than_the_drift_is_caught(void **state)
+static void a_server_faster_than_the_drift_is_caught(NO_STATE)
 {
     size_t violations = 0;
 
-    (void)state;
     random_state = 3;
     for (size_t i = 0; i < TRIALS / 10; i++) {
         attempt one = attempt_draw(15000);

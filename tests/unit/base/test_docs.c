@@ -47,7 +47,7 @@ static size_t count_lines(const char *page, const char *begin)
     return count;
 }
 
-static void errors_md_has_the_table_of_statuses(void **state)
+static void errors_md_has_the_table_of_statuses(NO_STATE)
 {
     static const lk_status all[] = {
 #define X(name, value, retriable, text) LK_##name,
@@ -57,7 +57,6 @@ static void errors_md_has_the_table_of_statuses(void **state)
     const size_t count = sizeof(all) / sizeof(all[0]);
     char *page = read_page("errors.md");
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         char line[512];
 
@@ -102,12 +101,11 @@ static void option_line(const lk__option *option, char *line, size_t size)
                    option->max);
 }
 
-static void url_md_has_the_table_of_options(void **state)
+static void url_md_has_the_table_of_options(NO_STATE)
 {
     char *page = read_page("url.md");
     char *table = strstr(page, "| option | kind |");
 
-    (void)state;
     assert_non_null(table);
     for (size_t i = 0; i < lk__option_count; i++) {
         char line[512];
@@ -119,11 +117,10 @@ static void url_md_has_the_table_of_options(void **state)
     free(page);
 }
 
-static void url_md_names_every_word_of_a_choice(void **state)
+static void url_md_names_every_word_of_a_choice(NO_STATE)
 {
     char *page = read_page("url.md");
 
-    (void)state;
     for (size_t i = 0; i < lk__option_count; i++) {
         const lk__option *option = &lk__options[i];
         const lk__choice *choice = option->choices;
@@ -150,13 +147,12 @@ static void url_md_names_every_word_of_a_choice(void **state)
 }
 
 /* The examples in the page's second table, as they stand there. */
-static void the_examples_of_url_md_are_understood(void **state)
+static void the_examples_of_url_md_are_understood(NO_STATE)
 {
     char *page = read_page("url.md");
     char *end = strstr(page, "## Spellings");
     size_t examples = 0;
 
-    (void)state;
     assert_non_null(end);
     *end = '\0';
     for (char *at = strstr(page, "\n| `"); at != NULL;

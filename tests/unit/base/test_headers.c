@@ -14,10 +14,8 @@
 #include "support/check.h"
 
 /* Without holes, and in this order for ever: new fields come at the end. */
-static void
-the_client_options_are_laid_out_as_in_the_first_release(void **state)
+static void the_client_options_are_laid_out_as_in_the_first_release(NO_STATE)
 {
-    (void)state;
     assert_int_equal(offsetof(lk_client_options, size), 0);
     assert_int_equal(offsetof(lk_client_options, name), 8);
     assert_int_equal(offsetof(lk_client_options, user), 16);
@@ -43,10 +41,8 @@ the_client_options_are_laid_out_as_in_the_first_release(void **state)
     assert_int_equal(offsetof(lk_client_options, under), 176);
 }
 
-static void
-the_acquire_options_are_laid_out_as_in_the_first_release(void **state)
+static void the_acquire_options_are_laid_out_as_in_the_first_release(NO_STATE)
 {
-    (void)state;
     assert_int_equal(offsetof(lk_acquire_options, size), 0);
     assert_int_equal(offsetof(lk_acquire_options, owner), 8);
     assert_int_equal(offsetof(lk_acquire_options, cancel), 16);
@@ -54,13 +50,12 @@ the_acquire_options_are_laid_out_as_in_the_first_release(void **state)
     assert_int_equal(offsetof(lk_acquire_options, reason), 32);
 }
 
-static void an_init_macro_sets_the_size_and_nothing_else(void **state)
+static void an_init_macro_sets_the_size_and_nothing_else(NO_STATE)
 {
     lk_client_options client = {LK_CLIENT_OPTIONS_INIT};
     lk_acquire_options acquire = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5};
     lk_lock_options lock = {LK_LOCK_OPTIONS_INIT};
 
-    (void)state;
     assert_int_equal(client.size, sizeof(client));
     assert_int_equal(client.db, 0);
     assert_int_equal(acquire.size, sizeof(acquire));
@@ -69,9 +64,8 @@ static void an_init_macro_sets_the_size_and_nothing_else(void **state)
     assert_int_equal(lock.size, sizeof(lock));
 }
 
-static void enumerators_keep_their_values(void **state)
+static void enumerators_keep_their_values(NO_STATE)
 {
-    (void)state;
     assert_int_equal(LK_FOREVER, -1);
     assert_int_equal(LK_LOG_ERROR, 1);
     assert_int_equal(LK_LOG_DEBUG, 4);

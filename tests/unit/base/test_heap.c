@@ -9,33 +9,30 @@
 #include "base/heap.h"
 #include "support/check.h"
 
-static void an_empty_heap_has_no_first(void **state)
+static void an_empty_heap_has_no_first(NO_STATE)
 {
     lk__heap heap = {NULL};
 
-    (void)state;
     assert_null(lk__heap_first(&heap));
     assert_null(lk__heap_take_due(&heap, UINT64_MAX));
 }
 
-static void the_soonest_is_first(void **state)
+static void the_soonest_is_first(NO_STATE)
 {
     lk__heap heap = {NULL};
     lk__timer a = {.at = 0}, b = {.at = 0}, c = {.at = 0};
 
-    (void)state;
     lk__timer_set(&heap, &a, 20);
     lk__timer_set(&heap, &b, 10);
     lk__timer_set(&heap, &c, 30);
     assert_ptr_equal(lk__heap_first(&heap), &b);
 }
 
-static void a_timer_is_taken_when_it_is_due_and_not_before(void **state)
+static void a_timer_is_taken_when_it_is_due_and_not_before(NO_STATE)
 {
     lk__heap heap = {NULL};
     lk__timer timer = {.at = 0};
 
-    (void)state;
     lk__timer_set(&heap, &timer, 10);
     assert_null(lk__heap_take_due(&heap, 9));
     assert_true(lk__timer_is_set(&timer));
@@ -44,12 +41,11 @@ static void a_timer_is_taken_when_it_is_due_and_not_before(void **state)
     assert_null(lk__heap_first(&heap));
 }
 
-static void a_timer_set_again_is_moved(void **state)
+static void a_timer_set_again_is_moved(NO_STATE)
 {
     lk__heap heap = {NULL};
     lk__timer a = {.at = 0}, b = {.at = 0};
 
-    (void)state;
     lk__timer_set(&heap, &a, 10);
     lk__timer_set(&heap, &b, 20);
     lk__timer_set(&heap, &a, 30);
@@ -58,12 +54,11 @@ static void a_timer_set_again_is_moved(void **state)
     assert_ptr_equal(lk__heap_first(&heap), &a);
 }
 
-static void clearing_what_is_not_set_does_nothing(void **state)
+static void clearing_what_is_not_set_does_nothing(NO_STATE)
 {
     lk__heap heap = {NULL};
     lk__timer a = {.at = 0}, b = {.at = 0};
 
-    (void)state;
     lk__timer_set(&heap, &a, 10);
     lk__timer_clear(&heap, &b);
     lk__timer_clear(&heap, &a);
@@ -71,13 +66,12 @@ static void clearing_what_is_not_set_does_nothing(void **state)
     assert_null(lk__heap_first(&heap));
 }
 
-static void timers_of_one_time_all_come(void **state)
+static void timers_of_one_time_all_come(NO_STATE)
 {
     lk__heap heap = {NULL};
     lk__timer timers[100];
     int taken = 0;
 
-    (void)state;
     memset(timers, 0, sizeof(timers));
     for (int i = 0; i < 100; i++)
         lk__timer_set(&heap, &timers[i], 7);
@@ -139,12 +133,11 @@ static void check_model(void)
         assert_int_equal(lk__timer_is_set(&timers[i]), times[i] != 0);
 }
 
-static void any_order_of_calls_agrees_with_a_search(void **state)
+static void any_order_of_calls_agrees_with_a_search(NO_STATE)
 {
     unsigned seed = 1;
     uint64_t last = 0;
 
-    (void)state;
     for (int i = 0; i < STEPS; i++) {
         step(&seed);
         if (i % 16 == 0)
@@ -160,14 +153,13 @@ static void any_order_of_calls_agrees_with_a_search(void **state)
 }
 
 /* A recursion would need a stack of this depth. */
-static void a_million_timers_need_no_stack(void **state)
+static void a_million_timers_need_no_stack(NO_STATE)
 {
     const size_t count = 1000000;
     lk__timer *many = calloc(count, sizeof(*many));
     lk__heap large = {NULL};
     uint64_t last = 0;
 
-    (void)state;
     assert_non_null(many);
     for (size_t i = 0; i < count; i++)
         lk__timer_set(&large, &many[i], count - i);

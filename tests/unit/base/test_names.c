@@ -11,19 +11,17 @@
 #include "base/names.h"
 #include "support/check.h"
 
-static void plain_names_are_taken(void **state)
+static void plain_names_are_taken(NO_STATE)
 {
-    (void)state;
     assert_status(lk__name_check("lk"), LK_OK);
     assert_status(lk__name_check("orders:1234"), LK_OK);
     assert_status(lk__name_check(" with\nany \xff byte"), LK_OK);
 }
 
-static void a_name_has_1_to_512_bytes(void **state)
+static void a_name_has_1_to_512_bytes(NO_STATE)
 {
     char name[514];
 
-    (void)state;
     memset(name, 'n', sizeof(name));
     name[513] = '\0';
     assert_status(lk__name_check(NULL), LK_EINVAL);
@@ -33,18 +31,16 @@ static void a_name_has_1_to_512_bytes(void **state)
     assert_status(lk__name_check(name), LK_OK);
 }
 
-static void a_tag_anywhere_is_taken(void **state)
+static void a_tag_anywhere_is_taken(NO_STATE)
 {
-    (void)state;
     assert_status(lk__name_check("{a}"), LK_OK);
     assert_status(lk__name_check("{a}b"), LK_OK);
     assert_status(lk__name_check("x{a}b"), LK_OK);
 }
 
 /* Redis looks at the first '{' and the '}' after it, and at nothing else. */
-static void only_the_first_tag_counts(void **state)
+static void only_the_first_tag_counts(NO_STATE)
 {
-    (void)state;
     assert_status(lk__name_check("{a}{b}"), LK_OK);
     assert_status(lk__name_check("{a}{}"), LK_OK);
     assert_status(lk__name_check("{{a}}"), LK_OK);
@@ -52,9 +48,8 @@ static void only_the_first_tag_counts(void **state)
     assert_status(lk__name_check("{}{a}"), LK_EINVAL);
 }
 
-static void names_that_a_cluster_would_scatter_are_refused(void **state)
+static void names_that_a_cluster_would_scatter_are_refused(NO_STATE)
 {
-    (void)state;
     assert_status(lk__name_check("a{b"), LK_EINVAL);
     assert_status(lk__name_check("{}x"), LK_EINVAL);
     assert_status(lk__name_check("a}b"), LK_EINVAL);
@@ -65,9 +60,8 @@ static void names_that_a_cluster_would_scatter_are_refused(void **state)
 
 /* A lock called as the record or the queue of another would be written into it;
    a name that only has the word in it is no key of ours. */
-static void names_of_the_librarys_own_keys_are_refused(void **state)
+static void names_of_the_librarys_own_keys_are_refused(NO_STATE)
 {
-    (void)state;
     assert_status(lk__name_check("latchkey:{zz}:r"), LK_EINVAL);
     assert_non_null(strstr(lk_last_error(), "latchkey:"));
     assert_status(lk__name_check("latchkey::a{b}:q"), LK_EINVAL);
@@ -90,15 +84,13 @@ assert_keys(const char *name, const char *prefixed, const char *suffixed)
     lk__free(after);
 }
 
-static void a_name_without_a_tag_is_wrapped(void **state)
+static void a_name_without_a_tag_is_wrapped(NO_STATE)
 {
-    (void)state;
     assert_keys("lk", "prefix:{lk}", "{lk}:suffix");
 }
 
-static void a_name_with_a_tag_stands_as_it_is(void **state)
+static void a_name_with_a_tag_stands_as_it_is(NO_STATE)
 {
-    (void)state;
     assert_keys("{a}b", "prefix:{a}b", "{a}b:suffix");
     assert_keys("x{a}b", "prefix:x{a}b", "x{a}b:suffix");
 }
@@ -113,9 +105,8 @@ static void assert_key(const char *form, const char *name, const char *key)
 
 /* Redisson makes `prefix:{n}` of both. */
 static void
-a_name_in_braces_shares_no_key_of_ours_with_the_one_without(void **state)
+a_name_in_braces_shares_no_key_of_ours_with_the_one_without(NO_STATE)
 {
-    (void)state;
     assert_key("latchkey:void", "n", "latchkey:void:{n}");
     assert_key("latchkey:void", "{n}", "latchkey:void::{n}");
     assert_key("latchkey:void", ":{n}", "latchkey:void:::{n}");
@@ -132,9 +123,8 @@ static void assert_claim_key(const char *name, const char *key)
     assert_string_equal(made, key);
 }
 
-static void a_form_says_where_the_name_stands(void **state)
+static void a_form_says_where_the_name_stands(NO_STATE)
 {
-    (void)state;
     assert_key("N", "n", "n");
     assert_key("N", "{n}", "{n}");
     assert_key(":r", "n", "latchkey:{n}:r");
@@ -177,11 +167,10 @@ static bool is_same_slot(const char *a, const char *b)
 }
 
 /* Every name of up to six letters out of "{", "}" and "a". */
-static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(void **state)
+static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(NO_STATE)
 {
     size_t taken = 0;
 
-    (void)state;
     for (unsigned size = 1, count = 3; size <= 6; size++, count *= 3) {
         for (unsigned number = 0; number < count; number++) {
             char name[7] = "";
@@ -209,12 +198,11 @@ static bool always(void)
     return true;
 }
 
-static void without_memory_there_is_no_key(void **state)
+static void without_memory_there_is_no_key(NO_STATE)
 {
     char *before;
     char *after;
 
-    (void)state;
     lk__mem_fail(always);
     before = lk__key_make("p", "n");
     after = lk__key_make("{N}:s", "n");
@@ -223,9 +211,8 @@ static void without_memory_there_is_no_key(void **state)
     assert_null(after);
 }
 
-static void a_wait_is_for_ever_or_up_to_ten_years(void **state)
+static void a_wait_is_for_ever_or_up_to_ten_years(NO_STATE)
 {
-    (void)state;
     assert_status(lk__wait_check(LK_FOREVER), LK_OK);
     assert_status(lk__wait_check(0), LK_OK);
     assert_status(lk__wait_check((int64_t)LK__TIME_MAX_MS), LK_OK);
@@ -235,9 +222,8 @@ static void a_wait_is_for_ever_or_up_to_ten_years(void **state)
     assert_status(lk__wait_check(INT64_MAX), LK_EINVAL);
 }
 
-static void a_lease_is_1_ms_to_ten_years(void **state)
+static void a_lease_is_1_ms_to_ten_years(NO_STATE)
 {
-    (void)state;
     assert_status(lk__lease_check(0), LK_EINVAL);
     assert_status(lk__lease_check(1), LK_OK);
     assert_status(lk__lease_check(LK__TIME_MAX_MS), LK_OK);
@@ -257,14 +243,13 @@ static void assert_read(const char *form, const char *text, const char *name)
     assert_memory_equal(key, name != NULL ? name : text, size);
 }
 
-static void a_key_is_read_as_it_was_written(void **state)
+static void a_key_is_read_as_it_was_written(NO_STATE)
 {
     static const char *const names[] = {"n",     "a:b",    ":r",    "{a}b",
                                         "{{a}}", "x{a}b:", "{a}{b}"};
     static const char *const forms[] = {":r", ":e", "{N}:timeout"};
     char key[LK__KEY_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         for (size_t j = 0; j < sizeof(forms) / sizeof(forms[0]); j++) {
             (void)lk__key_write(forms[j], names[i], key, sizeof(key));
@@ -273,9 +258,8 @@ static void a_key_is_read_as_it_was_written(void **state)
     }
 }
 
-static void a_key_says_its_name_and_its_form(void **state)
+static void a_key_says_its_name_and_its_form(NO_STATE)
 {
-    (void)state;
     assert_read(":r", "latchkey::{a}:r", "{a}");
     assert_read("{N}:timeout", "{a}:timeout", "a"); /* it is that of both */
     assert_read(":r", "latchkey:n:r", NULL);

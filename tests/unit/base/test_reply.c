@@ -34,9 +34,8 @@ static bool is_passing(const char *words)
     return lk__reply_is_passing(&reply);
 }
 
-static void redis_7_says_the_word_first(void **state)
+static void redis_7_says_the_word_first(NO_STATE)
 {
-    (void)state;
     assert_status(status_of("OOM command not allowed when used memory > "
                             "'maxmemory'. script: 0a, on @user_script:12."),
                   LK_ESERVERMEM);
@@ -46,9 +45,8 @@ static void redis_7_says_the_word_first(void **state)
     assert_status(status_of("WRONGTYPE"), LK_ETYPE);
 }
 
-static void redis_6_says_first_where_a_script_was(void **state)
+static void redis_6_says_first_where_a_script_was(NO_STATE)
 {
-    (void)state;
     assert_status(status_of("@user_script: 12: -READONLY You can't write "
                             "against a read only replica."),
                   LK_EREADONLY);
@@ -57,9 +55,8 @@ static void redis_6_says_first_where_a_script_was(void **state)
                   LK_ESERVERMEM);
 }
 
-static void redis_6_says_first_which_script_failed(void **state)
+static void redis_6_says_first_which_script_failed(NO_STATE)
 {
-    (void)state;
     assert_status(status_of("ERR Error running script (call to f_0a): "
                             "@user_script:12: WRONGTYPE Operation against a "
                             "key holding the wrong kind of value "),
@@ -74,9 +71,8 @@ static void redis_6_says_first_which_script_failed(void **state)
                   LK_ESERVER);
 }
 
-static void each_server_denies_in_its_own_words(void **state)
+static void each_server_denies_in_its_own_words(NO_STATE)
 {
-    (void)state;
     assert_status(status_of("NOPERM this user has no permissions to run the "
                             "'eval' command or its subcommand"),
                   LK_EDENIED);
@@ -93,9 +89,8 @@ static void each_server_denies_in_its_own_words(void **state)
                   LK_EDENIED);
 }
 
-static void a_word_elsewhere_means_nothing(void **state)
+static void a_word_elsewhere_means_nothing(NO_STATE)
 {
-    (void)state;
     assert_status(status_of("ERR unknown command -OOM"), LK_ESERVER);
     assert_status(status_of("@user_script: 1: ERR no -READONLY here"),
                   LK_ESERVER);
@@ -106,7 +101,7 @@ static void a_word_elsewhere_means_nothing(void **state)
 }
 
 /* Of a script of ours, which begins with a word for the client alone. */
-static void a_user_is_told_no_code(void **state)
+static void a_user_is_told_no_code(NO_STATE)
 {
     static const char called[] =
         "ERR Error running script (call to f_0a): "
@@ -117,7 +112,6 @@ static void a_user_is_told_no_code(void **state)
         called,
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         redisReply reply = error(errors[i]);
 
@@ -126,9 +120,8 @@ static void a_user_is_told_no_code(void **state)
     }
 }
 
-static void some_refusals_pass(void **state)
+static void some_refusals_pass(NO_STATE)
 {
-    (void)state;
     assert_true(is_passing("BUSY Redis is busy running a script."));
     assert_true(is_passing("MISCONF Redis is configured to save RDB"));
     assert_true(is_passing("@user_script: 12: -MISCONF Redis is configured"));
@@ -167,7 +160,7 @@ static bool is_number(const char *words)
            lk__reply_integer_at(&list, 0, 2);
 }
 
-static void decimal_text_is_a_number_and_no_other(void **state)
+static void decimal_text_is_a_number_and_no_other(NO_STATE)
 {
     static const char *const others[] = {"",
                                          "-",
@@ -181,7 +174,6 @@ static void decimal_text_is_a_number_and_no_other(void **state)
                                          "0x1",
                                          "9223372036854775808"};
 
-    (void)state;
     assert_true(is_number("0"));
     assert_true(is_number("-17"));
     assert_true(is_number("9223372036854775807"));
@@ -189,7 +181,7 @@ static void decimal_text_is_a_number_and_no_other(void **state)
         assert_false(is_number(others[i]));
 }
 
-static void what_is_no_number_is_missing(void **state)
+static void what_is_no_number_is_missing(NO_STATE)
 {
     char number[] = "12", other[] = "12x";
     redisReply good = text(number), bad = text(other);
@@ -198,7 +190,6 @@ static void what_is_no_number_is_missing(void **state)
                        .elements = 2,
                        .element = elements};
 
-    (void)state;
     assert_int_equal(lk__reply_integer_at(&list, 0, -1), 12);
     assert_int_equal(lk__reply_integer_at(&list, 1, -1), -1);
     assert_int_equal(lk__reply_integer_at(&list, 2, -1), -1);
@@ -207,7 +198,7 @@ static void what_is_no_number_is_missing(void **state)
 /* ---- texts --------------------------------------------------------------- */
 
 /* What stands behind a NUL is not overlooked: there is no such text. */
-static void a_text_with_a_nul_in_it_is_none(void **state)
+static void a_text_with_a_nul_in_it_is_none(NO_STATE)
 {
     char whole[] = "role:master", cut[] = "role:master\0role:slave";
     redisReply good = text(whole), bad = text(cut);
@@ -216,7 +207,6 @@ static void a_text_with_a_nul_in_it_is_none(void **state)
                        .elements = 2,
                        .element = elements};
 
-    (void)state;
     bad.len = sizeof(cut) - 1;
     assert_true(lk__reply_is_lines(&good));
     assert_true(lk__reply_is_text(&good, "role:master"));
@@ -226,12 +216,11 @@ static void a_text_with_a_nul_in_it_is_none(void **state)
     assert_string_equal(lk__reply_text_at(&list, 1), "");
 }
 
-static void lines_are_a_string(void **state)
+static void lines_are_a_string(NO_STATE)
 {
     char words[] = "OK";
     redisReply reply = text(words);
 
-    (void)state;
     reply.type = REDIS_REPLY_STATUS;
     assert_false(lk__reply_is_lines(&reply));
     assert_false(lk__reply_is_lines(&(redisReply){.type = REDIS_REPLY_NIL}));

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,17 +13,15 @@
 static lk__buffer buffer;
 static redisReader *reader;
 
-static int begin(void **state)
+static int begin(NO_STATE)
 {
-    (void)state;
     memset(&buffer, 0, sizeof(buffer));
     reader = lk__resp_reader_new();
     return reader == NULL;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     lk__mem_fail(NULL);
     lk__buffer_done(&buffer);
     lk__resp_reader_free(reader);
@@ -44,18 +41,16 @@ static void assert_waiting(const char *bytes)
 
 /* ---- the buffer --------------------------------------------------------- */
 
-static void an_empty_buffer_has_no_bytes(void **state)
+static void an_empty_buffer_has_no_bytes(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__buffer_size(&buffer), 0);
     assert_non_null(lk__buffer_bytes(&buffer));
     assert_status(lk__buffer_append(&buffer, NULL, 0), LK_OK);
     assert_int_equal(lk__buffer_size(&buffer), 0);
 }
 
-static void what_was_appended_waits(void **state)
+static void what_was_appended_waits(NO_STATE)
 {
-    (void)state;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     assert_status(lk__buffer_append(&buffer, "de", 2), LK_OK);
     assert_waiting("abcde");
@@ -65,11 +60,10 @@ static void what_was_appended_waits(void **state)
     assert_waiting("");
 }
 
-static void what_follows_a_mark_can_be_rolled_back(void **state)
+static void what_follows_a_mark_can_be_rolled_back(NO_STATE)
 {
     size_t mark;
 
-    (void)state;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     lk__buffer_consume(&buffer, 1);
     mark = lk__buffer_mark(&buffer);
@@ -78,12 +72,11 @@ static void what_follows_a_mark_can_be_rolled_back(void **state)
     assert_waiting("bc");
 }
 
-static void a_rollback_holds_after_the_bytes_have_moved(void **state)
+static void a_rollback_holds_after_the_bytes_have_moved(NO_STATE)
 {
     static char block[1000];
     size_t mark;
 
-    (void)state;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     lk__buffer_consume(&buffer, 1);
     mark = lk__buffer_mark(&buffer);
@@ -93,9 +86,8 @@ static void a_rollback_holds_after_the_bytes_have_moved(void **state)
     assert_waiting("bc");
 }
 
-static void the_cap_counts_what_waits(void **state)
+static void the_cap_counts_what_waits(NO_STATE)
 {
-    (void)state;
     buffer.cap = 4;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     assert_status(lk__buffer_append(&buffer, "de", 2), LK_EFULL);
@@ -106,23 +98,21 @@ static void the_cap_counts_what_waits(void **state)
     assert_waiting("cdef");
 }
 
-static void an_append_without_memory_changes_nothing(void **state)
+static void an_append_without_memory_changes_nothing(NO_STATE)
 {
     static char block[300];
 
-    (void)state;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     lk__mem_fail(always);
     assert_status(lk__buffer_append(&buffer, block, 300), LK_ENOMEM);
     assert_waiting("abc");
 }
 
-static void room_that_was_used_is_used_again(void **state)
+static void room_that_was_used_is_used_again(NO_STATE)
 {
     static char block[100];
     size_t room;
 
-    (void)state;
     assert_status(lk__buffer_append(&buffer, block, 100), LK_OK);
     room = buffer.room;
     for (int i = 0; i < 1000; i++) {
@@ -132,11 +122,10 @@ static void room_that_was_used_is_used_again(void **state)
     assert_int_equal(buffer.room, room);
 }
 
-static void without_memory_the_bytes_move_up(void **state)
+static void without_memory_the_bytes_move_up(NO_STATE)
 {
     static char block[200];
 
-    (void)state;
     assert_status(lk__buffer_append(&buffer, block, 200), LK_OK);
     lk__buffer_consume(&buffer, 60);
     lk__mem_fail(always);
@@ -144,20 +133,18 @@ static void without_memory_the_bytes_move_up(void **state)
     assert_int_equal(lk__buffer_size(&buffer), 240);
 }
 
-static void a_large_buffer_is_given_back_once_empty(void **state)
+static void a_large_buffer_is_given_back_once_empty(NO_STATE)
 {
     static char block[1 << 20];
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         assert_status(lk__buffer_append(&buffer, block, sizeof(block)), LK_OK);
     lk__buffer_consume(&buffer, 3 * sizeof(block));
     assert_int_equal(buffer.room, 0);
 }
 
-static void a_size_beyond_all_memory_is_refused(void **state)
+static void a_size_beyond_all_memory_is_refused(NO_STATE)
 {
-    (void)state;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     assert_status(lk__buffer_append(&buffer, "x", SIZE_MAX), LK_ENOMEM);
     assert_status(lk__buffer_append(&buffer, "x", SIZE_MAX / 2), LK_ENOMEM);
@@ -166,9 +153,8 @@ static void a_size_beyond_all_memory_is_refused(void **state)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void a_command_is_an_array_of_strings(void **state)
+static void a_command_is_an_array_of_strings(NO_STATE)
 {
-    (void)state;
     lk__resp_begin(&buffer, 2);
     lk__resp_arg_str(&buffer, "GET");
     lk__resp_arg(&buffer, "a\0b", 3);
@@ -191,9 +177,8 @@ static void assert_integer(int64_t number, const char *digits)
     assert_waiting(expected);
 }
 
-static void integers_are_written_in_decimal(void **state)
+static void integers_are_written_in_decimal(NO_STATE)
 {
-    (void)state;
     assert_integer(0, "0");
     assert_integer(7, "7");
     assert_integer(-7, "-7");
@@ -202,9 +187,8 @@ static void integers_are_written_in_decimal(void **state)
     assert_integer(INT64_MIN, "-9223372036854775808");
 }
 
-static void unsigned_integers_have_all_their_bits(void **state)
+static void unsigned_integers_have_all_their_bits(NO_STATE)
 {
-    (void)state;
     lk__resp_begin(&buffer, 1);
     lk__resp_arg_uint(&buffer, UINT64_MAX);
     assert_status(lk__resp_end(&buffer), LK_OK);
@@ -212,12 +196,11 @@ static void unsigned_integers_have_all_their_bits(void **state)
 }
 
 /* Up to 40 arguments of up to 2000 random bytes. */
-static void any_command_is_written_as_hiredis_writes_it(void **state)
+static void any_command_is_written_as_hiredis_writes_it(NO_STATE)
 {
     static char bytes[40][2000];
     unsigned seed = 1;
 
-    (void)state;
     for (int round = 0; round < 300; round++) {
         const char *argv[40];
         size_t sizes[40];
@@ -262,12 +245,11 @@ static lk_status write_large_command(void)
     return lk__resp_end(&buffer);
 }
 
-static void a_command_is_written_whole_or_not_at_all(void **state)
+static void a_command_is_written_whole_or_not_at_all(NO_STATE)
 {
     int failures = 0;
     lk_status status;
 
-    (void)state;
     do {
         lk__mem_fail(NULL);
         lk__buffer_done(&buffer);
@@ -284,18 +266,16 @@ static void a_command_is_written_whole_or_not_at_all(void **state)
     assert_int_equal(failures, 3);
 }
 
-static void a_command_beyond_the_cap_leaves_nothing(void **state)
+static void a_command_beyond_the_cap_leaves_nothing(NO_STATE)
 {
-    (void)state;
     buffer.cap = 1000;
     assert_status(lk__buffer_append(&buffer, "before", 6), LK_OK);
     assert_status(write_large_command(), LK_EFULL);
     assert_waiting("before");
 }
 
-static void a_failed_command_does_not_spoil_the_next(void **state)
+static void a_failed_command_does_not_spoil_the_next(NO_STATE)
 {
-    (void)state;
     lk__mem_fail(always);
     assert_status(write_large_command(), LK_ENOMEM);
     lk__mem_fail(NULL);
@@ -329,11 +309,10 @@ static void assert_no_next(lk_status status)
     assert_null(reply);
 }
 
-static void a_reply_is_read(void **state)
+static void a_reply_is_read(NO_STATE)
 {
     redisReply *reply;
 
-    (void)state;
     assert_status(feed("*3\r\n:7\r\n$2\r\nab\r\n*-1\r\n"), LK_OK);
     reply = next();
     assert_non_null(reply);
@@ -346,12 +325,11 @@ static void a_reply_is_read(void **state)
     assert_null(next());
 }
 
-static void a_reply_may_come_byte_by_byte(void **state)
+static void a_reply_may_come_byte_by_byte(NO_STATE)
 {
     const char *bytes = "*2\r\n$2\r\nab\r\n*1\r\n+OK\r\n";
     redisReply *reply = NULL;
 
-    (void)state;
     for (; *bytes != '\0'; bytes++) {
         assert_null(reply);
         assert_status(lk__resp_reader_feed(reader, bytes, 1), LK_OK);
@@ -362,9 +340,8 @@ static void a_reply_may_come_byte_by_byte(void **state)
     freeReplyObject(reply);
 }
 
-static void several_replies_may_come_at_once(void **state)
+static void several_replies_may_come_at_once(NO_STATE)
 {
-    (void)state;
     assert_status(feed("+A\r\n+B\r\n+C"), LK_OK);
     for (int i = 0; i < 2; i++) {
         redisReply *reply = next();
@@ -375,47 +352,41 @@ static void several_replies_may_come_at_once(void **state)
     assert_null(next());
 }
 
-static void what_is_no_protocol_is_refused(void **state)
+static void what_is_no_protocol_is_refused(NO_STATE)
 {
-    (void)state;
     assert_status(feed("HTTP/1.1 400 Bad Request\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
     assert_no_next(LK_EPROTO);
     assert_status(feed("+OK\r\n"), LK_EPROTO);
 }
 
-static void a_huge_array_is_refused_before_it_is_made(void **state)
+static void a_huge_array_is_refused_before_it_is_made(NO_STATE)
 {
-    (void)state;
     assert_status(feed("*2147483647\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
     assert_string_equal(lk_last_error(), "the server's reply is too large");
 }
 
-static void the_largest_array_is_taken(void **state)
+static void the_largest_array_is_taken(NO_STATE)
 {
-    (void)state;
     assert_status(feed("*1048576\r\n"), LK_OK);
     assert_no_next(LK_OK);
 }
 
-static void one_element_more_is_refused(void **state)
+static void one_element_more_is_refused(NO_STATE)
 {
-    (void)state;
     assert_status(feed("*1048577\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
 }
 
-static void the_elements_of_all_arrays_of_a_reply_count(void **state)
+static void the_elements_of_all_arrays_of_a_reply_count(NO_STATE)
 {
-    (void)state;
     assert_status(feed("*3\r\n*600000\r\n*600000\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
 }
 
-static void each_reply_counts_anew(void **state)
+static void each_reply_counts_anew(NO_STATE)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         redisReply *reply;
 
@@ -449,11 +420,10 @@ static lk_status feed_content(size_t size)
     return LK_OK;
 }
 
-static void the_largest_string_is_taken(void **state)
+static void the_largest_string_is_taken(NO_STATE)
 {
     redisReply *reply;
 
-    (void)state;
     assert_status(feed("$67108864\r\n"), LK_OK);
     assert_status(feed_content(LK__RESP_BYTES_MAX), LK_OK);
     assert_status(feed("\r\n"), LK_OK);
@@ -463,9 +433,8 @@ static void the_largest_string_is_taken(void **state)
     freeReplyObject(reply);
 }
 
-static void a_huge_string_is_not_gathered(void **state)
+static void a_huge_string_is_not_gathered(NO_STATE)
 {
-    (void)state;
     assert_status(feed("$2147483647\r\n"), LK_OK);
     assert_status(feed_content((size_t)LK__RESP_BYTES_MAX * 2), LK_EPROTO);
     assert_string_equal(lk_last_error(), "the server's reply is too large");
@@ -473,9 +442,8 @@ static void a_huge_string_is_not_gathered(void **state)
     assert_status(feed("x"), LK_EPROTO);
 }
 
-static void the_strings_of_a_reply_count_together(void **state)
+static void the_strings_of_a_reply_count_together(NO_STATE)
 {
-    (void)state;
     assert_status(feed("*3\r\n$40000000\r\n"), LK_OK);
     assert_status(feed_content(40000000), LK_OK);
     assert_status(feed("\r\n$40000000\r\n"), LK_OK);
@@ -485,16 +453,14 @@ static void the_strings_of_a_reply_count_together(void **state)
     assert_no_next(LK_EPROTO);
 }
 
-static void a_reader_needs_memory(void **state)
+static void a_reader_needs_memory(NO_STATE)
 {
-    (void)state;
     lk__mem_fail(always);
     assert_null(lk__resp_reader_new());
 }
 
-static void freeing_no_reader_is_allowed(void **state)
+static void freeing_no_reader_is_allowed(NO_STATE)
 {
-    (void)state;
     lk__resp_reader_free(NULL);
 }
 

@@ -12,16 +12,14 @@ enum { MILLION = 1000000 };
 
 static redisReader *reader;
 
-static int begin(void **state)
+static int begin(NO_STATE)
 {
-    (void)state;
     reader = lk__resp_reader_new();
     return reader == NULL;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     lk__resp_reader_free(reader);
     return 0;
 }
@@ -60,16 +58,14 @@ static void assert_nested(int depth, lk_status expected)
 }
 
 /* hiredis before 1 takes seven, which is more than a client ever asks for. */
-static void arrays_within_arrays_are_read(void **state)
+static void arrays_within_arrays_are_read(NO_STATE)
 {
-    (void)state;
     assert_nested(HIREDIS_MAJOR >= 1 ? LK__RESP_DEPTH_MAX : 7, LK_OK);
 }
 
 /* hiredis before 1 refuses it by itself, in other words. */
-static void one_array_deeper_is_refused(void **state)
+static void one_array_deeper_is_refused(NO_STATE)
 {
-    (void)state;
     assert_nested(LK__RESP_DEPTH_MAX + 1, LK_EPROTO);
 #if HIREDIS_MAJOR >= 1
     assert_string_equal(lk_last_error(),
@@ -78,9 +74,8 @@ static void one_array_deeper_is_refused(void **state)
 }
 
 /* To free them all would overflow the stack. */
-static void a_million_arrays_within_each_other_are_refused(void **state)
+static void a_million_arrays_within_each_other_are_refused(NO_STATE)
 {
-    (void)state;
     assert_nested(MILLION, LK_EPROTO);
 }
 
@@ -107,12 +102,11 @@ static lk_status feed_line(size_t size, size_t *ret_fed)
     return status;
 }
 
-static void the_longest_line_is_read(void **state)
+static void the_longest_line_is_read(NO_STATE)
 {
     redisReply *reply;
     size_t fed;
 
-    (void)state;
     assert_fed("-");
     assert_status(feed_line(LK__RESP_LINE_MAX, &fed), LK_OK);
     assert_fed("\r");
@@ -146,12 +140,11 @@ static void a_line_without_an_end_is_refused(void **state)
     }
 }
 
-static void a_long_line_is_refused_with_its_end(void **state)
+static void a_long_line_is_refused_with_its_end(NO_STATE)
 {
     static char line[LK__RESP_LINE_MAX + 4];
     redisReply *reply;
 
-    (void)state;
     memset(line, 'x', sizeof(line));
     line[0] = '+';
     line[sizeof(line) - 2] = '\r';
@@ -160,12 +153,11 @@ static void a_long_line_is_refused_with_its_end(void **state)
 }
 
 /* A string is no line, though it has no end of a line in it. */
-static void a_long_string_is_no_line(void **state)
+static void a_long_string_is_no_line(NO_STATE)
 {
     redisReply *reply;
     size_t fed;
 
-    (void)state;
     assert_fed("*1\r\n$1000000\r\n");
     assert_status(feed_line(MILLION, &fed), LK_OK);
     assert_status(feed("\r\n", 2, &reply), LK_OK);

@@ -13,9 +13,8 @@ static unsigned slot(const char *key)
 }
 
 /* The first is that of the specification of Redis Cluster. */
-static void slots_are_those_of_redis(void **state)
+static void slots_are_those_of_redis(NO_STATE)
 {
-    (void)state;
     assert_int_equal(slot("123456789"), 0x31c3);
     assert_int_equal(slot(""), 0);
     assert_int_equal(slot("foo"), 12182);
@@ -25,18 +24,16 @@ static void slots_are_those_of_redis(void **state)
     assert_int_equal(lk__slot_of("\xff\xfe\0\1", 4), 9169);
 }
 
-static void the_first_tag_alone_counts(void **state)
+static void the_first_tag_alone_counts(NO_STATE)
 {
-    (void)state;
     assert_int_equal(slot("x{a}b"), slot("a"));
     assert_int_equal(slot("{a}{b}"), slot("a"));
     assert_int_equal(slot("a}{b}"), slot("b"));
     assert_int_equal(slot("foo{{bar}}zap"), slot("{bar"));
 }
 
-static void what_is_no_tag_is_hashed_as_a_whole(void **state)
+static void what_is_no_tag_is_hashed_as_a_whole(NO_STATE)
 {
-    (void)state;
     assert_int_not_equal(slot("{}x"), slot("x"));
     assert_int_not_equal(slot("{}x"), slot(""));
     assert_int_not_equal(slot("foo{}{bar}"), slot("bar"));
@@ -44,9 +41,8 @@ static void what_is_no_tag_is_hashed_as_a_whole(void **state)
     assert_int_not_equal(slot("}a{"), slot("a"));
 }
 
-static void keys_share_a_slot_if_they_share_what_is_hashed(void **state)
+static void keys_share_a_slot_if_they_share_what_is_hashed(NO_STATE)
 {
-    (void)state;
     assert_true(lk__keys_share_slot("n", "latchkey:{n}:c"));
     assert_true(lk__keys_share_slot("n", "a{n}b{c}"));
     assert_true(lk__keys_share_slot("{a}x", "y{a}"));

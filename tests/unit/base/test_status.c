@@ -11,25 +11,22 @@
 #include "base/error.h"
 #include "support/check.h"
 
-static void a_name_stands_for_its_value(void **state)
+static void a_name_stands_for_its_value(NO_STATE)
 {
-    (void)state;
     assert_string_equal(lk_status_name(LK_OK), "OK");
     assert_string_equal(lk_status_name(LK_EBUSY), "EBUSY");
     assert_string_equal(lk_status_name(LK_ECALLBACK), "ECALLBACK");
 }
 
-static void a_text_is_a_sentence_about_the_status(void **state)
+static void a_text_is_a_sentence_about_the_status(NO_STATE)
 {
-    (void)state;
     assert_string_equal(lk_status_text(LK_OK), "success");
     assert_string_equal(lk_status_text(LK_EURL), "the URL is not understood");
 }
 
 /* Callers of older releases have these values compiled in. */
-static void values_never_change(void **state)
+static void values_never_change(NO_STATE)
 {
-    (void)state;
     assert_int_equal(LK_OK, 0);
     assert_int_equal(LK_EINVAL, -1);
     assert_int_equal(LK_EBUSY, -5);
@@ -41,7 +38,7 @@ static void values_never_change(void **state)
     assert_int_equal(LK_ECALLBACK, -24);
 }
 
-static void every_status_has_a_name_and_a_text_of_its_own(void **state)
+static void every_status_has_a_name_and_a_text_of_its_own(NO_STATE)
 {
     const lk_status all[] = {
 #define X(name, value, retriable, text) LK_##name,
@@ -50,7 +47,6 @@ static void every_status_has_a_name_and_a_text_of_its_own(void **state)
     };
     const size_t count = sizeof(all) / sizeof(all[0]);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < i; j++) {
             assert_string_not_equal(lk_status_name(all[i]),
@@ -61,9 +57,8 @@ static void every_status_has_a_name_and_a_text_of_its_own(void **state)
     }
 }
 
-static void what_time_can_mend_may_be_repeated(void **state)
+static void what_time_can_mend_may_be_repeated(NO_STATE)
 {
-    (void)state;
     assert_true(lk_status_is_retriable(LK_EBUSY));
     assert_true(lk_status_is_retriable(LK_EINDOUBT));
     assert_true(lk_status_is_retriable(LK_EOFFLINE));
@@ -72,44 +67,39 @@ static void what_time_can_mend_may_be_repeated(void **state)
     assert_false(lk_status_is_retriable(LK_ELOST));
 }
 
-static void a_status_of_a_newer_release_is_survived(void **state)
+static void a_status_of_a_newer_release_is_survived(NO_STATE)
 {
     lk_status newer = (lk_status)-1000;
 
-    (void)state;
     assert_string_equal(lk_status_name(newer), "UNKNOWN");
     assert_string_equal(lk_status_text(newer), "unknown status");
     assert_false(lk_status_is_retriable(newer));
 }
 
-static void a_failure_leaves_its_words(void **state)
+static void a_failure_leaves_its_words(NO_STATE)
 {
-    (void)state;
     assert_status(lk__fail(LK_EURL, "byte %d of %s", 7, "it"), LK_EURL);
     assert_string_equal(lk_last_error(), "byte 7 of it");
 }
 
-static void the_words_of_an_earlier_failure_are_replaced(void **state)
+static void the_words_of_an_earlier_failure_are_replaced(NO_STATE)
 {
-    (void)state;
     (void)lk__fail(LK_EURL, "a long text that stood here before");
     (void)lk__fail(LK_EINVAL, "short");
     assert_string_equal(lk_last_error(), "short");
 }
 
-static void the_old_words_may_be_part_of_the_new(void **state)
+static void the_old_words_may_be_part_of_the_new(NO_STATE)
 {
-    (void)state;
     lk__error_set("inside");
     (void)lk__fail(LK_EINVAL, "outside (%s)", lk_last_error());
     assert_string_equal(lk_last_error(), "outside (inside)");
 }
 
-static void words_that_are_cut_end_with_a_whole_character(void **state)
+static void words_that_are_cut_end_with_a_whole_character(NO_STATE)
 {
     char name[600];
 
-    (void)state;
     for (size_t i = 0; i + 3 < sizeof(name); i += 3)
         memcpy(name + i, "\346\227\245", 4);
     for (size_t i = 0; i < 3; i++) {
@@ -121,9 +111,8 @@ static void words_that_are_cut_end_with_a_whole_character(void **state)
     }
 }
 
-static void words_can_be_forgotten(void **state)
+static void words_can_be_forgotten(NO_STATE)
 {
-    (void)state;
     lk__error_set("something");
     lk__error_clear();
     assert_string_equal(lk_last_error(), "");
@@ -132,18 +121,16 @@ static void words_can_be_forgotten(void **state)
     assert_string_equal(lk_last_error(), "");
 }
 
-static void control_characters_do_not_reach_a_terminal(void **state)
+static void control_characters_do_not_reach_a_terminal(NO_STATE)
 {
-    (void)state;
     lk__error_set("a\033[2Jb\r\nc\177d\xc3\xa9");
     assert_string_equal(lk_last_error(), "a?[2Jb??c?d\xc3\xa9");
 }
 
-static void long_words_are_cut(void **state)
+static void long_words_are_cut(NO_STATE)
 {
     char words[1001];
 
-    (void)state;
     memset(words, 'x', sizeof(words) - 1);
     words[sizeof(words) - 1] = '\0';
     lk__error_set(words);
@@ -152,9 +139,8 @@ static void long_words_are_cut(void **state)
     assert_int_equal(strlen(lk_last_error()), 255);
 }
 
-static void a_failure_leaves_errno_alone(void **state)
+static void a_failure_leaves_errno_alone(NO_STATE)
 {
-    (void)state;
     errno = ENOENT;
     (void)lk__fail(LK_EINVAL, "%d", 1);
     assert_int_equal(errno, ENOENT);
@@ -167,12 +153,11 @@ static void *fail_elsewhere(void *seen)
     return NULL;
 }
 
-static void each_thread_has_words_of_its_own(void **state)
+static void each_thread_has_words_of_its_own(NO_STATE)
 {
     size_t seen = 99;
     pthread_t thread;
 
-    (void)state;
     lk__error_set("here");
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &seen), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);

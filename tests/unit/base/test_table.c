@@ -24,22 +24,20 @@ static size_t next_number(uint64_t *state)
     return (size_t)(*state >> 33);
 }
 
-static void an_empty_table_has_nothing(void **state)
+static void an_empty_table_has_nothing(NO_STATE)
 {
     lk__table table = {0};
 
-    (void)state;
     assert_null(lk__table_find(&table, 1));
     lk__table_done(&table);
 }
 
-static void what_was_added_is_found_until_it_is_removed(void **state)
+static void what_was_added_is_found_until_it_is_removed(NO_STATE)
 {
     lk__table table = {0};
     size_t count = 0;
     uint64_t random = 1;
 
-    (void)state;
     memset(items, 0, sizeof(items));
     for (int step = 0; step < 20 * MANY; step++) {
         size_t i = next_number(&random) % MANY;
@@ -58,12 +56,11 @@ static void what_was_added_is_found_until_it_is_removed(void **state)
     lk__table_done(&table);
 }
 
-static void entries_of_one_hash_are_all_found(void **state)
+static void entries_of_one_hash_are_all_found(NO_STATE)
 {
     lk__table table = {0};
     size_t found = 0;
 
-    (void)state;
     memset(items, 0, sizeof(items));
     for (size_t i = 0; i < 10; i++)
         assert_true(lk__table_add(&table, &items[i].entry, 7 + 64 * (i / 5)));
@@ -79,11 +76,10 @@ static bool always(void)
     return true;
 }
 
-static void without_memory_a_table_stays_usable(void **state)
+static void without_memory_a_table_stays_usable(NO_STATE)
 {
     lk__table table = {0};
 
-    (void)state;
     memset(items, 0, sizeof(items));
     lk__mem_fail(always);
     assert_false(lk__table_add(&table, &items[0].entry, 0));
@@ -98,9 +94,8 @@ static void without_memory_a_table_stays_usable(void **state)
     lk__table_done(&table);
 }
 
-static void texts_differ_by_their_hash(void **state)
+static void texts_differ_by_their_hash(NO_STATE)
 {
-    (void)state;
     assert_true(lk__table_hash("a") != lk__table_hash("b"));
     assert_true(lk__table_hash("ab") != lk__table_hash("ba"));
     assert_true(lk__table_hash("") != lk__table_hash("a"));

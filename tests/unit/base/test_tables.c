@@ -135,14 +135,13 @@ static void all_are_refused(int which, const wrong *wrongs, size_t count)
 #define ALL_ARE_REFUSED(which, wrongs)                                         \
     all_are_refused((which), (wrongs), sizeof(wrongs) / sizeof(*(wrongs)))
 
-static void a_right_table_is_taken(void **state)
+static void a_right_table_is_taken(NO_STATE)
 {
-    (void)state;
     assert_string_equal(make(good_table, good_script, good_fragment), "");
 }
 
 /* What nothing leads to goes, and what only that used. */
-static void a_script_has_no_function_that_it_does_not_use(void **state)
+static void a_script_has_no_function_that_it_does_not_use(NO_STATE)
 {
     static const char unused[] = "local SPARE = 5\n"
                                  "function f.spare()\n"
@@ -150,7 +149,6 @@ static void a_script_has_no_function_that_it_does_not_use(void **state)
                                  "end\n";
     char fragment[1000];
 
-    (void)state;
     snprintf(fragment, sizeof(fragment), "%s%s", good_fragment, unused);
     assert_string_equal(make(good_table, good_script, fragment), "");
     assert_string_equal(make(good_table,
@@ -161,7 +159,7 @@ static void a_script_has_no_function_that_it_does_not_use(void **state)
                         "SPARE\nspare\nSPARE\nspare\n");
 }
 
-static void a_table_that_is_wrong_in_itself_is_refused(void **state)
+static void a_table_that_is_wrong_in_itself_is_refused(NO_STATE)
 {
     static const wrong wrongs[] = {
         {"  field a text", "  feild a text", "x.table:2: 'feild' is no word"},
@@ -203,11 +201,10 @@ static void a_table_that_is_wrong_in_itself_is_refused(void **state)
         {"few h\nend\n", "few h\n", "'script s' has no end"},
     };
 
-    (void)state;
     ALL_ARE_REFUSED(0, wrongs);
 }
 
-static void a_table_and_a_script_that_do_not_fit_are_refused(void **state)
+static void a_table_and_a_script_that_do_not_fit_are_refused(NO_STATE)
 {
     static const wrong wrongs[] = {
         {"arg claim text", "arg claim text\n  arg lease number",
@@ -224,11 +221,10 @@ static void a_table_and_a_script_that_do_not_fit_are_refused(void **state)
         {"script s", "script t", "there is no such script"},
     };
 
-    (void)state;
     ALL_ARE_REFUSED(0, wrongs);
 }
 
-static void a_script_that_does_not_fit_is_refused(void **state)
+static void a_script_that_does_not_fit_is_refused(NO_STATE)
 {
     static const wrong wrongs[] = {
         {"lock_key, claim", "form.nobody, lock_key, claim",
@@ -264,16 +260,14 @@ static void a_script_that_does_not_fit_is_refused(void **state)
         {"needs: f", "needs: f g", "there is no fragment 'g'"},
     };
 
-    (void)state;
     ALL_ARE_REFUSED(1, wrongs);
 }
 
-static void a_lists_values_stand_as_its_table_says(void **state)
+static void a_lists_values_stand_as_its_table_says(NO_STATE)
 {
     const char *script = changed(good_script, "{claim = own, left = 5}",
                                  "{claim = own .. 'SPARE', left = #'spare'}");
 
-    (void)state;
     assert_string_equal(make(good_table, script, good_fragment),
                         "SPARE\nspare\n");
     assert_string_equal(make(changed(good_table, "claim:text left:signed",
@@ -282,7 +276,7 @@ static void a_lists_values_stand_as_its_table_says(void **state)
                         "spare\nSPARE\n");
 }
 
-static void a_fragment_that_does_more_than_define_is_refused(void **state)
+static void a_fragment_that_does_more_than_define_is_refused(NO_STATE)
 {
     static const wrong wrongs[] = {
         {"local f = {}\n", "local f = {}\nif f then return 1 end\n",
@@ -298,13 +292,12 @@ static void a_fragment_that_does_more_than_define_is_refused(void **state)
         {"local f = {}\n", "--[[ long ]]\nlocal f = {}\n", "no long comments"},
     };
 
-    (void)state;
     ALL_ARE_REFUSED(2, wrongs);
 }
 
 /* ---- C's side ---- */
 
-static void arguments_come_in_the_tables_order(void **state)
+static void arguments_come_in_the_tables_order(NO_STATE)
 {
     const lk__lock_close_args all = {.why = 'l',
                                      .claim = {"a:1", 3},
@@ -319,7 +312,6 @@ static void arguments_come_in_the_tables_order(void **state)
     lk__lock_close_args some = all;
     lk__arg args[9];
 
-    (void)state;
     assert_int_equal(lk__args_count(&lk__lock_close_args_shape, &all), 9);
     lk__args_write(&lk__lock_close_args_shape, &all, args);
     assert_memory_equal(args[0].bytes, "l", 1);
@@ -359,11 +351,10 @@ static lk_status read_acquire(const long long *numbers, size_t count,
                            integers(&reply, items, list, numbers, count), ret);
 }
 
-static void an_answer_is_read_by_its_number(void **state)
+static void an_answer_is_read_by_its_number(NO_STATE)
 {
     lk__lock_acquire_answer answer;
 
-    (void)state;
     assert_int_equal(read_acquire((const long long[]){2, -1, 77, 1}, 4,
                                   &answer),
                      LK_OK);
@@ -373,11 +364,10 @@ static void an_answer_is_read_by_its_number(void **state)
     assert_int_equal(answer.queued.next, 1);
 }
 
-static void an_answer_that_is_not_in_the_table_is_none(void **state)
+static void an_answer_that_is_not_in_the_table_is_none(NO_STATE)
 {
     lk__lock_acquire_answer answer;
 
-    (void)state;
     assert_int_equal(read_acquire((const long long[]){0, 1}, 2, &answer),
                      LK_EPROTO);
     assert_int_equal(read_acquire((const long long[]){4, 1}, 2, &answer),
@@ -394,7 +384,7 @@ static void an_answer_that_is_not_in_the_table_is_none(void **state)
                      LK_EPROTO);
 }
 
-static void a_packed_text_is_read_as_it_was_written(void **state)
+static void a_packed_text_is_read_as_it_was_written(NO_STATE)
 {
     lk__record_text from = {.layout = {"2l", 2},
                             .fence = 1,
@@ -417,7 +407,6 @@ static void a_packed_text_is_read_as_it_was_written(void **state)
     size_t size =
         lk__packed_write(&lk__record_text_packed, &from, text, sizeof(text));
 
-    (void)state;
     assert_string_equal(text, "2l 1 63 0 - - - 5 a:1 00 l 1 6 - p two words ");
     assert_int_equal(size, strlen(text));
     assert_true(lk__packed_read(&lk__record_text_packed, (lk__text){text, size},
@@ -430,7 +419,7 @@ static void a_packed_text_is_read_as_it_was_written(void **state)
     assert_string_equal(again, "2l 1");
 }
 
-static void what_is_no_packed_text_is_not_read(void **state)
+static void what_is_no_packed_text_is_not_read(NO_STATE)
 {
     static const char *const texts[] = {
         "",
@@ -442,7 +431,6 @@ static void what_is_no_packed_text_is_not_read(void **state)
     };
     lk__record_text read;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         assert_false(lk__packed_read(&lk__record_text_packed,
                                      (lk__text){texts[i], strlen(texts[i])},

@@ -8,19 +8,17 @@
 
 #include "support/check.h"
 
-static void the_library_tells_the_version_of_its_headers(void **state)
+static void the_library_tells_the_version_of_its_headers(NO_STATE)
 {
     char version[64];
 
-    (void)state;
     (void)snprintf(version, sizeof(version), "%d.%d.%d", LK_VERSION_MAJOR,
                    LK_VERSION_MINOR, LK_VERSION_PATCH);
     assert_string_equal(lk_version(), version);
 }
 
-static void the_build_has_the_version_of_the_headers(void **state)
+static void the_build_has_the_version_of_the_headers(NO_STATE)
 {
-    (void)state;
     assert_string_equal(lk_version(), LK_PROJECT_VERSION);
 }
 

@@ -15,36 +15,33 @@ static size_t cut(const char *line, size_t most, char **words)
     return lk__words_split(text, most, words);
 }
 
-static void a_line_is_cut_at_its_spaces(void **state)
+static void a_line_is_cut_at_its_spaces(NO_STATE)
 {
     char *words[4];
 
-    (void)state;
     assert_int_equal(cut("open lock 17", 4, words), 3);
     assert_string_equal(words[0], "open");
     assert_string_equal(words[1], "lock");
     assert_string_equal(words[2], "17");
 }
 
-static void the_last_word_is_the_whole_rest(void **state)
+static void the_last_word_is_the_whole_rest(NO_STATE)
 {
     char *words[3];
 
-    (void)state;
     assert_int_equal(cut("grant 1  a name ", 3, words), 3);
     assert_string_equal(words[2], " a name ");
 }
 
-static void an_empty_line_is_one_empty_word(void **state)
+static void an_empty_line_is_one_empty_word(NO_STATE)
 {
     char *words[2];
 
-    (void)state;
     assert_int_equal(cut("", 2, words), 1);
     assert_string_equal(words[0], "");
 }
 
-static void a_number_is_all_digits_and_within_its_bounds(void **state)
+static void a_number_is_all_digits_and_within_its_bounds(NO_STATE)
 {
     static const char *const none[] = {"",
                                        "0",
@@ -61,7 +58,6 @@ static void a_number_is_all_digits_and_within_its_bounds(void **state)
                                        "99999999999999999999999999"};
     uint64_t number = 7;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
         assert_false(lk__word_number(none[i], 10, &number));
     assert_int_equal(number, 7);

@@ -84,12 +84,11 @@ static double answer_ns(size_t masters)
 }
 
 /* Each answer is three times as long; the square of that would be too much. */
-static void three_times_the_masters_take_little_more_each(void **state)
+static void three_times_the_masters_take_little_more_each(NO_STATE)
 {
     size_t masters = wait_scale() > 1 ? FEW / SLOW_LESS : FEW;
     double few = answer_ns(masters), many = answer_ns(TIMES * masters);
 
-    (void)state;
     assert_true(many < SQUARE * few);
 }
 

@@ -8,7 +8,6 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,9 +118,8 @@ static void each_scene(void (*act)(trial *r))
     }
 }
 
-static void every_answer_may_be_changed(void **state)
+static void every_answer_may_be_changed(NO_STATE)
 {
-    (void)state;
     each_scene(twist_all);
     print_message("%u runs\n", runs);
     assert_int_equal(wrong, 0);
@@ -142,9 +140,8 @@ static void note_scripts(trial *r)
     }
 }
 
-static void every_script_is_run(void **state)
+static void every_script_is_run(NO_STATE)
 {
-    (void)state;
     has_run = calloc(lk__script_count, sizeof(*has_run));
     assert_non_null(has_run);
     each_scene(note_scripts);
@@ -180,7 +177,7 @@ static void cut(twisted *t)
 }
 
 /* It waits for the connection first. */
-static void a_downgrade_that_is_sent_late_makes_no_lease_longer(void **state)
+static void a_downgrade_that_is_sent_late_makes_no_lease_longer(NO_STATE)
 {
     const lk_acquire_options named = {LK_ACQUIRE_OPTIONS_INIT,
                                       .lease_ms = 5000};
@@ -190,7 +187,6 @@ static void a_downgrade_that_is_sent_late_makes_no_lease_longer(void **state)
     lk_status status = LK_ETIMEDOUT;
     uint64_t end;
 
-    (void)state;
     twisted_open(&t, engine);
     assert_status(lk_rwlock_new(&rwlock, t.client, "n", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_write(rwlock, 0, &named, &hold), LK_OK);
@@ -209,14 +205,13 @@ static void a_downgrade_that_is_sent_late_makes_no_lease_longer(void **state)
 }
 
 /* As of a server whose clock was set back. */
-static void a_downgrade_is_believed_for_what_it_asked(void **state)
+static void a_downgrade_is_believed_for_what_it_asked(NO_STATE)
 {
     static twisted t;
     lk_rwlock *rwlock = NULL;
     lk_hold *hold = NULL;
     uint64_t most_ms;
 
-    (void)state;
     twisted_open(&t, engine);
     t.plan = (twisted_plan){.script = "rwlock_downgrade",
                             .number = 1,
@@ -245,14 +240,13 @@ static unsigned count_of(const twisted *t, const char *script)
 
 /* A reader has two. What the server is not sure of is asked whole soon, and has
    lengthened nothing. */
-static void a_key_that_is_unsure_is_its_holds(void **state)
+static void a_key_that_is_unsure_is_its_holds(NO_STATE)
 {
     static twisted t;
     lk_rwlock *rwlock = NULL;
     lk_hold *hold = NULL;
     unsigned keeps;
 
-    (void)state;
     twisted_open(&t, engine);
     t.plan = (twisted_plan){.script = "rwlock_renew",
                             .number = 1,
@@ -269,16 +263,14 @@ static void a_key_that_is_unsure_is_its_holds(void **state)
     twisted_close(&t);
 }
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     engine = sim_engine_new();
     return 0;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     sim_engine_free(engine);
     return 0;
 }

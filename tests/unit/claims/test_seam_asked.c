@@ -25,16 +25,14 @@ enum {
 
 static played *p;
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     p = masters_new(MASTERS, NULL);
     return 0;
 }
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     played_free(p);
     return 0;
 }
@@ -51,11 +49,10 @@ static void assert_each_asked(uint64_t ms, unsigned least, unsigned most)
 }
 
 /* Three of five in each round, of a second if there is anything to be lost. */
-static void a_majority_is_asked_in_turn(void **state)
+static void a_majority_is_asked_in_turn(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     p = masters_new(MANY, NULL);
     assert_each_asked(LONG_MS, 17, 19);
     hold = masters_take(p);
@@ -63,9 +60,8 @@ static void a_majority_is_asked_in_turn(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void all_are_asked_when_one_is_slow_to_answer(void **state)
+static void all_are_asked_when_one_is_slow_to_answer(NO_STATE)
 {
-    (void)state;
     for (unsigned i = 0; i < PHASES; i++) {
         played_run_ms(p, TWICE_MS + PHASE_MS);
         p->nodes[1].is_mute = true;
@@ -76,11 +72,10 @@ static void all_are_asked_when_one_is_slow_to_answer(void **state)
 }
 
 /* What a master will not say, the others do: at rest, when that ends, and later. */
-static void others_are_asked_when_one_refuses(void **state)
+static void others_are_asked_when_one_refuses(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     p->nodes[1].hides_map = true;
     played_run_ms(p, BELIEF_MS + MISSED_MS);
     for (unsigned i = 0; i < PHASES; i++) {
@@ -96,9 +91,8 @@ static void others_are_asked_when_one_refuses(void **state)
 }
 
 /* A hold that ends a rest bears as much as any. */
-static void a_rest_that_ends_is_followed_by_questions(void **state)
+static void a_rest_that_ends_is_followed_by_questions(NO_STATE)
 {
-    (void)state;
     for (unsigned i = 0; i < PHASES; i++) {
         lk_hold *hold;
 
@@ -169,12 +163,11 @@ static void end_with(lk_hold *hold, const call *calls, unsigned count)
     }
 }
 
-static void a_belief_does_not_stand_behind_a_crowd_of_commands(void **state)
+static void a_belief_does_not_stand_behind_a_crowd_of_commands(NO_STATE)
 {
     static call calls[MASTERS][CROWD + 1];
     lk_hold *hold;
 
-    (void)state;
     memset(calls, 0, sizeof(calls));
     p = masters_new(MASTERS, &patient);
     hold = masters_take(p);
@@ -194,12 +187,11 @@ static void a_belief_does_not_stand_behind_a_crowd_of_commands(void **state)
 
 /* Where there is no lane it is not long in coming all the same: a millisecond for
    each of them, and more. */
-static void no_more_is_under_way_than_a_belief_may_stand_behind(void **state)
+static void no_more_is_under_way_than_a_belief_may_stand_behind(NO_STATE)
 {
     static call calls[OTHERS];
     lk_hold *hold;
 
-    (void)state;
     memset(calls, 0, sizeof(calls));
     p = masters_new(MASTERS, &patient);
     hold = masters_take(p);
@@ -213,7 +205,7 @@ static void no_more_is_under_way_than_a_belief_may_stand_behind(void **state)
 
 /* It goes over the lane of the renewals, and is answered when the commands are back
    already. */
-static void a_question_under_way_outlives_the_commands(void **state)
+static void a_question_under_way_outlives_the_commands(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000};
@@ -221,7 +213,6 @@ static void a_question_under_way_outlives_the_commands(void **state)
     fake_link *commands;
     lk_hold *hold;
 
-    (void)state;
     p = masters_new(MASTERS, &brief);
     hold = masters_take(p);
     commands = p->nodes[0].script_link;

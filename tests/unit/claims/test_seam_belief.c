@@ -26,16 +26,14 @@ enum {
 
 static played *p;
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     p = masters_new(MASTERS, NULL);
     return 0;
 }
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     played_free(p);
     return 0;
 }
@@ -70,11 +68,10 @@ static void queue_up(call *c)
     assert_int_equal(p->waiter_count, 1);
 }
 
-static void a_grant_that_is_told_is_asked_for(void **state)
+static void a_grant_that_is_told_is_asked_for(NO_STATE)
 {
     call c = {0};
 
-    (void)state;
     queue_up(&c);
     played_grant(p, p->ticket, 5000, 3000);
     played_run_ms(p, 2);
@@ -86,11 +83,10 @@ static void a_grant_that_is_told_is_asked_for(void **state)
 }
 
 /* As a master tells that stood still while another was elected. */
-static void a_grant_that_its_master_does_not_know_is_none(void **state)
+static void a_grant_that_its_master_does_not_know_is_none(NO_STATE)
 {
     call c = {0};
 
-    (void)state;
     queue_up(&c);
     p->answers[PLAYED_CONFIRM] = PLAYED_LOST("2");
     played_grant(p, p->ticket, 5000, 3000);
@@ -105,9 +101,8 @@ static void a_grant_that_its_master_does_not_know_is_none(void **state)
 
 /* ---- a master that was not heard of -------------------------------------------- */
 
-static void whoever_stood_still_takes_nothing_new_for_a_while(void **state)
+static void whoever_stood_still_takes_nothing_new_for_a_while(NO_STATE)
 {
-    (void)state;
     fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
     assert_in_range(masters_take_ms(p), BELIEF_MS, BELIEF_MS + ROUND_MS);
     assert_in_range(masters_take_ms(p), 0, SOON_MS);
@@ -115,9 +110,8 @@ static void whoever_stood_still_takes_nothing_new_for_a_while(void **state)
 
 /* It has never followed another, as far as its greeting goes; but that is from
    before, and it may have followed one and been elected again. */
-static void a_greeting_from_before_says_nothing_of_that_while(void **state)
+static void a_greeting_from_before_says_nothing_of_that_while(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < MASTERS; i++) {
         p->nodes[i].is_young = false;
         played_kill(p, i);
@@ -131,11 +125,10 @@ static void a_greeting_from_before_says_nothing_of_that_while(void **state)
 }
 
 /* Whoever has nothing asks less often. */
-static void a_moment_of_standing_still_costs_nothing(void **state)
+static void a_moment_of_standing_still_costs_nothing(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     for (unsigned i = 0; i < PHASES; i++) {
         played_run_ms(p, PHASE_MS);
         fake_world_freeze(p->world, (BELIEF_MS - 2100) * FAKE_MS);
@@ -160,9 +153,8 @@ static unsigned maps_all(void)
 }
 
 /* The answers to what was asked before come behind its end. */
-static void a_hold_that_was_over_is_not_valid_again(void **state)
+static void a_hold_that_was_over_is_not_valid_again(NO_STATE)
 {
-    (void)state;
     for (unsigned i = 0; i < PHASES; i++) {
         unsigned maps;
         lk_hold *hold;
@@ -197,11 +189,10 @@ static const char tryagain[] = "-TRYAGAIN Multiple keys request during "
                                "rehashing of slot\r\n";
 
 /* Both masters are believed, but neither is known to know it. */
-static void a_hold_is_under_no_other_master_before_that_knows_it(void **state)
+static void a_hold_is_under_no_other_master_before_that_knows_it(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
 
-    (void)state;
     played_run_ms(p, TWICE_MS);
     for (size_t i = 0; i < MASTERS; i++)
         p->nodes[i].named[played_slot() / PLAYED_PART] = 1;
@@ -209,11 +200,10 @@ static void a_hold_is_under_no_other_master_before_that_knows_it(void **state)
     assert_lost_with_belief(hold);
 }
 
-static void a_hold_is_under_no_other_data_before_these_know_it(void **state)
+static void a_hold_is_under_no_other_data_before_these_know_it(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
 
-    (void)state;
     played_run_ms(p, TWICE_MS);
     p->nodes[0].data++;
     p->nodes[0].says = tryagain;
@@ -224,9 +214,8 @@ static void a_hold_is_under_no_other_data_before_these_know_it(void **state)
 
 /* ---- a master that few name ----------------------------------------------------- */
 
-static void a_master_that_few_name_for_a_while_gives_nothing_new(void **state)
+static void a_master_that_few_name_for_a_while_gives_nothing_new(NO_STATE)
 {
-    (void)state;
     p->nodes[1].is_mute = p->nodes[2].is_mute = true;
     played_run_ms(p, BELIEF_MS + ROUND_MS);
     p->nodes[1].is_mute = p->nodes[2].is_mute = false;
@@ -234,9 +223,8 @@ static void a_master_that_few_name_for_a_while_gives_nothing_new(void **state)
 }
 
 /* What it said before may be of another election. */
-static void one_that_is_still_silent_does_not_name_it(void **state)
+static void one_that_is_still_silent_does_not_name_it(NO_STATE)
 {
-    (void)state;
     p->nodes[2].is_mute = true;
     fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
     /* At rest a belief may have had a second left. */
@@ -245,9 +233,8 @@ static void one_that_is_still_silent_does_not_name_it(void **state)
 }
 
 /* To stand still is not to have heard nothing. */
-static void time_that_the_client_stood_still_is_no_silence(void **state)
+static void time_that_the_client_stood_still_is_no_silence(NO_STATE)
 {
-    (void)state;
     p->nodes[2].is_mute = true;
     fake_world_freeze(p->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
     assert_in_range(masters_take_ms(p), MISSED_MS + BELIEF_MS,
@@ -255,9 +242,8 @@ static void time_that_the_client_stood_still_is_no_silence(void **state)
 }
 
 /* Nor is it known that nobody was there meanwhile. */
-static void time_that_the_client_stood_still_is_no_refusal(void **state)
+static void time_that_the_client_stood_still_is_no_refusal(NO_STATE)
 {
-    (void)state;
     played_kill(p, 2);
     played_run_ms(p, SOON_MS);
     fake_world_freeze(p->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
@@ -267,13 +253,12 @@ static void time_that_the_client_stood_still_is_no_refusal(void **state)
 
 /* ---- a new master ----------------------------------------------------------------- */
 
-static void a_hint_is_no_election(void **state)
+static void a_hint_is_no_election(NO_STATE)
 {
     char moved[64];
     call c = {0};
     uint64_t elected;
 
-    (void)state;
     played_name(p, 3, 0, 3);
     p->nodes[0].says = masters_at_slot(moved, "MOVED", 3);
     assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
@@ -306,13 +291,12 @@ static lk_hold *hold_that_few_follow(const lk_client_options *options)
     return hold;
 }
 
-static void a_hold_outlasts_that_few_know_of_its_new_master(void **state)
+static void a_hold_outlasts_that_few_know_of_its_new_master(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000};
     lk_hold *hold = hold_that_few_follow(&brief);
 
-    (void)state;
     played_replace(p, 0, 3);
     played_run_ms(p, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -320,14 +304,13 @@ static void a_hold_outlasts_that_few_know_of_its_new_master(void **state)
 }
 
 /* The master was not asked, so it is no answer that is missing. */
-static void an_extension_says_that_nothing_new_is_taken(void **state)
+static void an_extension_says_that_nothing_new_is_taken(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000,
                                      .command_timeout_ms = 500};
     lk_hold *hold = hold_that_few_follow(&brief);
 
-    (void)state;
     assert_status(lk_hold_extend(hold, LONG_MS), LK_EOFFLINE);
     assert_non_null(
         strstr(lk_last_error(), "nothing new is taken from it yet"));
@@ -335,9 +318,8 @@ static void an_extension_says_that_nothing_new_is_taken(void **state)
 }
 
 /* Two of three are a majority, and so are the other and the one before. */
-static void of_three_both_others_have_to_name_a_new_master(void **state)
+static void of_three_both_others_have_to_name_a_new_master(NO_STATE)
 {
-    (void)state;
     played_kill(p, 0);
     played_run_ms(p, 1);
     for (size_t i = 1; i <= MASTERS; i++)
@@ -349,9 +331,8 @@ static void of_three_both_others_have_to_name_a_new_master(void **state)
 }
 
 /* One that names nobody may have named the one before a moment ago. */
-static void one_that_names_nobody_has_not_named_a_new_master(void **state)
+static void one_that_names_nobody_has_not_named_a_new_master(NO_STATE)
 {
-    (void)state;
     played_kill(p, 0);
     played_run_ms(p, 1);
     played_name(p, 1, 0, 3);
@@ -364,11 +345,10 @@ static void one_that_names_nobody_has_not_named_a_new_master(void **state)
 }
 
 /* It is taken from the new master, else that would never be named for all. */
-static void a_slot_that_is_nobodys_any_more_keeps_no_other_waiting(void **state)
+static void a_slot_that_is_nobodys_any_more_keeps_no_other_waiting(NO_STATE)
 {
     size_t part = PLAYED_PARTS / MASTERS - 1;
 
-    (void)state;
     played_kill(p, 0);
     played_replace(p, 0, 3);
     while (p->nodes[3].maps == 0)
@@ -392,28 +372,23 @@ static uint64_t take_without_ms(size_t other, int connect_answer)
 }
 
 /* Others may reach it, and believe what it says. */
-static void
-one_that_says_nothing_is_waited_for_in_vain_only_so_long(void **state)
+static void one_that_says_nothing_is_waited_for_in_vain_only_so_long(NO_STATE)
 {
-    (void)state;
     assert_in_range(take_without_ms(2, -EHOSTUNREACH), MISSED_MS + BELIEF_MS,
                     MISSED_MS + BELIEF_MS + 2 * ROUND_MS);
 }
 
-static void
-one_that_is_not_there_is_waited_for_as_long_as_believed(void **state)
+static void one_that_is_not_there_is_waited_for_as_long_as_believed(NO_STATE)
 {
-    (void)state;
     assert_in_range(take_without_ms(2, -ECONNREFUSED), 2 * BELIEF_MS,
                     2 * BELIEF_MS + 2 * ROUND_MS);
 }
 
 /* Only what is so all the time shows that nobody is there. */
-static void one_that_is_not_reached_between_refusals_may_be_there(void **state)
+static void one_that_is_not_reached_between_refusals_may_be_there(NO_STATE)
 {
     call c = {0};
 
-    (void)state;
     played_kill(p, 0);
     played_kill(p, 2);
     played_replace(p, 0, 3);
@@ -433,11 +408,10 @@ static void one_that_is_not_reached_between_refusals_may_be_there(void **state)
 }
 
 /* It has started anew with a map from before. */
-static void one_that_is_there_again_has_its_say(void **state)
+static void one_that_is_there_again_has_its_say(NO_STATE)
 {
     call c = {0};
 
-    (void)state;
     played_kill(p, 0);
     played_kill(p, 2);
     played_name(p, 1, 0, 3);
@@ -458,12 +432,11 @@ static void one_that_is_there_again_has_its_say(void **state)
 }
 
 /* A caller's own time ends it, or nobody waits for the master any more. */
-static void a_wait_without_its_master_has_its_own_time(void **state)
+static void a_wait_without_its_master_has_its_own_time(NO_STATE)
 {
     lk_hold *hold = NULL;
     uint64_t began;
 
-    (void)state;
     played_kill(p, 0);
     played_run_ms(p, 1);
     began = played_now_ms(p);
@@ -476,10 +449,8 @@ static void a_wait_without_its_master_has_its_own_time(void **state)
 }
 
 /* As a short command that locks. */
-static void
-a_client_that_starts_while_a_master_is_away_waits_as_long(void **state)
+static void a_client_that_starts_while_a_master_is_away_waits_as_long(NO_STATE)
 {
-    (void)state;
     played_free(p);
     p = played_new_cluster(3, NULL, MASTERS, NULL);
     played_kill(p, 2);

@@ -25,14 +25,13 @@ static void ask(lk_status status, bool locked, void *data)
 }
 
 /* The last of them has nobody behind it, and sends for all that are left. */
-static void many_send_together(void **state)
+static void many_send_together(NO_STATE)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     played *p = played_new(1, &options);
     asker askers[COUNT];
     uint64_t writes;
 
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         askers[i] = (asker){.p = p};
         assert_status(lk_lock_is_locked_async(p->lock, ask, &askers[i]), LK_OK);
@@ -49,14 +48,13 @@ static void many_send_together(void **state)
     played_free(p);
 }
 
-static void one_alone_sends_at_once(void **state)
+static void one_alone_sends_at_once(NO_STATE)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     played *p = played_new(1, &options);
     asker a = {.p = p};
     uint64_t writes;
 
-    (void)state;
     assert_status(lk_lock_is_locked_async(p->lock, ask, &a), LK_OK);
     played_run_ms(p, 20);
     writes = played_stats(p).writes;
@@ -89,14 +87,13 @@ static void note_writes(lk_status status, bool locked, void *data)
 }
 
 /* What the first asks for is on its way before the third runs. */
-static void one_that_takes_long_keeps_nothing_back_any_longer(void **state)
+static void one_that_takes_long_keeps_nothing_back_any_longer(NO_STATE)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     played *p = played_new(1, &options);
     asker a = {.p = p}, slow = {.p = p};
     uint64_t before, after = 0;
 
-    (void)state;
     noted = p;
     assert_status(lk_lock_is_locked_async(p->lock, ask, &a), LK_OK);
     assert_status(lk_lock_is_locked_async(p->lock, take_long, &slow), LK_OK);
@@ -121,14 +118,13 @@ static int ended(const call *calls)
 }
 
 /* What has come meanwhile is looked at in between. */
-static void the_loop_runs_no_more_than_so_many_at_once(void **state)
+static void the_loop_runs_no_more_than_so_many_at_once(NO_STATE)
 {
     played *p = played_new(1, NULL);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     lk_cancel *cancel;
     call calls[COUNT] = {{.ends = 0}};
 
-    (void)state;
     assert_status(lk_cancel_new(&cancel, p->client), LK_OK);
     options.cancel = cancel;
     p->is_held = true;

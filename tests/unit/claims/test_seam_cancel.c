@@ -36,7 +36,7 @@ static void fill(played *p, call *calls)
  * younger one, which asks for more. The end of the younger has the older ask for
  * less, for which there is no room; and that one is fired as well.
  */
-static void one_that_ends_another_ends_it_once(void **state)
+static void one_that_ends_another_ends_it_once(NO_STATE)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .max_pending = PENDING_MOST};
@@ -44,7 +44,6 @@ static void one_that_ends_another_ends_it_once(void **state)
     call old = {0}, young = {0}, others[PENDING_MOST] = {{0}};
     lk_cancel *cancel = NULL;
 
-    (void)state;
     assert_status(lk_cancel_new(&cancel, p->client), LK_OK);
     played_ways(p, 25, 25);
     wait_for(p, &old, 30, cancel);

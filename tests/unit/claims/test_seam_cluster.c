@@ -242,9 +242,8 @@ static void run_ms(uint64_t ms)
     fake_world_run_for(now.world, ms * FAKE_MS);
 }
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     now = (scene){.world = fake_world_new(11, &player, NULL),
                   .master = "m",
                   .said = {"m", "m"}};
@@ -283,9 +282,8 @@ static lk_hold *hold_n(lk_lock **ret_lock)
     return hold;
 }
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     lk_client_free(now.client);
     fake_world_free(now.world);
     return 0;
@@ -294,11 +292,10 @@ static int teardown(void **state)
 /* ---- nodes ---------------------------------------------------------------------- */
 
 /* As in a container system, where each start brings another one. */
-static void addresses_are_others_for_ever(void **state)
+static void addresses_are_others_for_ever(NO_STATE)
 {
     char host[16];
 
-    (void)state;
     open_client();
     for (unsigned i = 0; i < ADDRESSES; i++) {
         (void)snprintf(host, sizeof(host), "m%u", i);
@@ -312,9 +309,8 @@ static void addresses_are_others_for_ever(void **state)
     }
 }
 
-static void every_one_of_the_url_is_asked(void **state)
+static void every_one_of_the_url_is_asked(NO_STATE)
 {
-    (void)state;
     now.said[0] = "dead";
     open_client();
     run_ms(2 * (uint64_t)SECOND_MS);
@@ -323,9 +319,8 @@ static void every_one_of_the_url_is_asked(void **state)
 }
 
 /* Another map must not take its time from it. */
-static void a_master_may_be_slow_to_come(void **state)
+static void a_master_may_be_slow_to_come(NO_STATE)
 {
-    (void)state;
     now.said[0] = "dead";
     now.greeting_ms = 900;
     open_client();
@@ -335,12 +330,11 @@ static void a_master_may_be_slow_to_come(void **state)
 
 /* ---- slots that move ------------------------------------------------------------- */
 
-static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
+static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(NO_STATE)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
 
-    (void)state;
     now.importer = "new";
     run_ms(60 * (uint64_t)WATCHDOG_MS);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -366,12 +360,11 @@ static unsigned count_denials(void)
 
 /* It says so while there is time, and what it lacked when there is none. Of whom
    was asked it is not said: that one has holds of its own. */
-static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
+static void a_hold_that_may_not_follow_its_slot_is_denied(NO_STATE)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
 
-    (void)state;
     now.denies_asking = true;
     now.importer = "new";
     run_ms(WATCHDOG_MS - SECOND_MS);
@@ -387,12 +380,11 @@ static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
 }
 
 /* Another master has the name since, and has denied nothing. */
-static void one_that_was_denied_elsewhere_says_no_more(void **state)
+static void one_that_was_denied_elsewhere_says_no_more(NO_STATE)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
 
-    (void)state;
     now.denies_asking = true;
     now.importer = "new";
     run_ms(2 * (uint64_t)WATCHDOG_MS);
@@ -408,12 +400,11 @@ static void one_that_was_denied_elsewhere_says_no_more(void **state)
 }
 
 /* The slot has come meanwhile: what is denied was not needed. */
-static void one_that_is_renewed_all_the_same_is_not_denied(void **state)
+static void one_that_is_renewed_all_the_same_is_not_denied(NO_STATE)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
 
-    (void)state;
     now.denies_asking = true;
     now.has_all = true;
     now.importer = "new";
@@ -428,12 +419,11 @@ static void one_that_is_renewed_all_the_same_is_not_denied(void **state)
 }
 
 /* The right comes in time. */
-static void one_that_may_again_is_held(void **state)
+static void one_that_may_again_is_held(NO_STATE)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
 
-    (void)state;
     now.denies_asking = true;
     now.importer = "new";
     run_ms(WATCHDOG_MS - SECOND_MS);
@@ -449,12 +439,11 @@ static void one_that_may_again_is_held(void **state)
 }
 
 /* One key after the other, each where it is. */
-static void a_reader_is_renewed_at_both_masters(void **state)
+static void a_reader_is_renewed_at_both_masters(NO_STATE)
 {
     lk_rwlock *lock = NULL;
     lk_hold *hold = NULL;
 
-    (void)state;
     open_client();
     assert_status(lk_rwlock_new(&lock, now.client, "r", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_read(lock, SECOND_MS, NULL, &hold), LK_OK);
@@ -471,12 +460,11 @@ static void a_reader_is_renewed_at_both_masters(void **state)
 }
 
 /* The write has the key of its own lease as well, as its server has said. */
-static void an_upgrade_is_renewed_at_both_masters(void **state)
+static void an_upgrade_is_renewed_at_both_masters(NO_STATE)
 {
     lk_rwlock *lock = NULL;
     lk_hold *read = NULL, *write = NULL;
 
-    (void)state;
     open_client();
     assert_status(lk_rwlock_new(&lock, now.client, "r", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_upgradeable(lock, SECOND_MS, NULL, &read),
@@ -497,14 +485,13 @@ static void an_upgrade_is_renewed_at_both_masters(void **state)
 }
 
 /* What keeps the write is not known any more when its first key was renewed. */
-static void a_slot_may_go_between_two_keys_of_a_hold(void **state)
+static void a_slot_may_go_between_two_keys_of_a_hold(NO_STATE)
 {
     lk_rwlock *lock = NULL;
     lk_lock *other = NULL;
     lk_hold *read = NULL, *write = NULL;
     call got = {.hold = NULL};
 
-    (void)state;
     open_client();
     assert_status(lk_rwlock_new(&lock, now.client, "r", NULL), LK_OK);
     assert_status(lk_lock_new(&other, now.client, "{r}", NULL), LK_OK);
@@ -535,12 +522,11 @@ static void a_slot_may_go_between_two_keys_of_a_hold(void **state)
 }
 
 /* A question of no lock: how many stripes there are. */
-static void a_question_goes_with_its_slot(void **state)
+static void a_question_goes_with_its_slot(NO_STATE)
 {
     lk_stripes *stripes = NULL;
     lk_hold *hold = NULL;
 
-    (void)state;
     assert_true(lk__slot_of("name2", 5) < HALF);
     now.other = "w";
     open_client();

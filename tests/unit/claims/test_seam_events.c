@@ -2,8 +2,6 @@
 
 /* Reading the events of names from a server that says whatever it likes. */
 
-#include <string.h>
-
 #include "support/check.h"
 #include "support/playing.h"
 

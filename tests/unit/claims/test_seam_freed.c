@@ -32,11 +32,10 @@ static void give_back_soon(played *p)
                   give_back, p);
 }
 
-static void a_client_may_be_freed_during_its_shutdown(void **state)
+static void a_client_may_be_freed_during_its_shutdown(NO_STATE)
 {
     played *p = played_new(11, NULL);
 
-    (void)state;
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &held), LK_OK);
     p->answers[PLAYED_RELEASE] = played_silence;
     give_back_soon(p);
@@ -44,11 +43,10 @@ static void a_client_may_be_freed_during_its_shutdown(void **state)
     played_free(p);
 }
 
-static void a_client_may_be_freed_while_it_is_waited_for(void **state)
+static void a_client_may_be_freed_while_it_is_waited_for(NO_STATE)
 {
     played *p = played_new(12, NULL);
 
-    (void)state;
     p->connect_answer = FAKE_SILENT;
     played_break(p);
     played_run_ms(p, 10);

@@ -7,7 +7,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/call.h"
@@ -119,9 +118,8 @@ static void acquire_ends_in_time(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_is_no_grant(void **state)
+static void rubbish_is_no_grant(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), acquire_fails);
     try_each(odd, COUNT(odd), acquire_fails);
     try_each(broken, COUNT(broken), acquire_ends_in_time);
@@ -138,9 +136,8 @@ static void recheck_fails(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_is_no_look(void **state)
+static void rubbish_is_no_look(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), recheck_fails);
     try_each(odd, COUNT(odd), recheck_fails);
 }
@@ -164,9 +161,8 @@ static void late_grant_fails(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_confirms_nothing(void **state)
+static void rubbish_confirms_nothing(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), late_grant_fails);
 }
 
@@ -198,9 +194,8 @@ static void extend_is_in_doubt(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_extends_nothing_and_ends_nothing(void **state)
+static void rubbish_extends_nothing_and_ends_nothing(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), extend_fails);
     try_each(broken, COUNT(broken), extend_is_in_doubt);
 }
@@ -219,9 +214,8 @@ static void renewal_fails(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_renews_nothing_and_is_asked_again(void **state)
+static void rubbish_renews_nothing_and_is_asked_again(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), renewal_fails);
     try_each(broken, COUNT(broken), renewal_fails);
 }
@@ -239,9 +233,8 @@ static void renewal_recovers(played *p, const char *text)
     assert_works(p);
 }
 
-static void a_renewal_after_rubbish_saves_the_hold(void **state)
+static void a_renewal_after_rubbish_saves_the_hold(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), renewal_recovers);
     try_each(broken, COUNT(broken), renewal_recovers);
 }
@@ -259,9 +252,8 @@ static void release_is_in_doubt(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_is_no_release(void **state)
+static void rubbish_is_no_release(NO_STATE)
 {
-    (void)state;
     try_each(shapeless, COUNT(shapeless), release_is_in_doubt);
     try_each(broken, COUNT(broken), release_is_in_doubt);
 }
@@ -292,12 +284,11 @@ static void existence_is_unknown(played *p, const char *text)
     assert_works(p);
 }
 
-static void rubbish_tells_operators_nothing(void **state)
+static void rubbish_tells_operators_nothing(NO_STATE)
 {
     static const char *const no_numbers[] = {"+OK\r\n", "$-1\r\n", "*0\r\n",
                                              "$1\r\n1\r\n", "?!\r\n"};
 
-    (void)state;
     try_each(shapeless, COUNT(shapeless), operators_are_told);
     try_each(no_numbers, COUNT(no_numbers), existence_is_unknown);
 }
@@ -314,7 +305,7 @@ static void say_to_inbox(played *p, const char *text)
     fake_say(p->inbox_link, message);
 }
 
-static void a_message_that_is_not_understood_grants_nothing(void **state)
+static void a_message_that_is_not_understood_grants_nothing(NO_STATE)
 {
     static const char *const texts[] = {
         "",           "grant",
@@ -326,7 +317,6 @@ static void a_message_that_is_not_understood_grants_nothing(void **state)
     played *p = played_new(1, NULL);
     call c = {0};
 
-    (void)state;
     assert_status(lk_hold_release(take(p)), LK_OK);
     p->is_held = true;
     played_run_ms(p, 100);

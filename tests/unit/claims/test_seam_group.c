@@ -154,9 +154,8 @@ static void run_ms(uint64_t ms)
     fake_world_run_for(now.world, ms * FAKE_MS);
 }
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     now = (scene){.world = fake_world_new(7, &player, NULL)};
     fake_world_settings(now.world)->connect_ns = FAKE_MS;
     fake_world_settings(now.world)->request_ns = FAKE_MS;
@@ -174,9 +173,8 @@ static void open_client(void)
     assert_status(lk_lock_new(&now.lock, now.client, "n", NULL), LK_OK);
 }
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     lk_lock_free(now.lock);
     lk_client_free(now.client);
     fake_world_free(now.world);
@@ -214,9 +212,8 @@ static const char switched[] = "m old 6379 next 6379";
 
 /* ---- what is heard --------------------------------------------------------------- */
 
-static void all_are_asked_once_one_tells_of_another_master(void **state)
+static void all_are_asked_once_one_tells_of_another_master(NO_STATE)
 {
-    (void)state;
     open_and_settle();
     for (size_t i = 1; i < SENTINELS; i++)
         now.sentinels[i].named = "next";
@@ -226,9 +223,8 @@ static void all_are_asked_once_one_tells_of_another_master(void **state)
     assert_int_equal(now.to_next, 1);
 }
 
-static void a_message_by_itself_changes_nothing(void **state)
+static void a_message_by_itself_changes_nothing(NO_STATE)
 {
-    (void)state;
     open_and_settle();
     for (size_t i = 0; i < SENTINELS; i++)
         tell(i, "+switch-master", switched);
@@ -237,9 +233,8 @@ static void a_message_by_itself_changes_nothing(void **state)
     assert_status(lk_client_wait_ready(now.client, 0), LK_OK);
 }
 
-static void what_is_not_about_this_master_is_not_heeded(void **state)
+static void what_is_not_about_this_master_is_not_heeded(NO_STATE)
 {
-    (void)state;
     open_and_settle();
     tell(0, "+switch-master", "m2 old 6379 next 6379");
     tell(0, "+switch-master", "M old 6379 next 6379");
@@ -256,9 +251,8 @@ static void what_is_not_about_this_master_is_not_heeded(void **state)
     assert_questions(1, 1, 1);
 }
 
-static void many_messages_are_few_questions(void **state)
+static void many_messages_are_few_questions(NO_STATE)
 {
-    (void)state;
     open_and_settle();
     for (int i = 0; i < 900; i++) {
         tell((size_t)i % SENTINELS, "+switch-master", switched);
@@ -269,9 +263,8 @@ static void many_messages_are_few_questions(void **state)
 }
 
 /* Its answer may be of the time before the message. */
-static void one_that_is_being_asked_is_asked_again(void **state)
+static void one_that_is_being_asked_is_asked_again(NO_STATE)
 {
-    (void)state;
     open_and_settle();
     now.sentinels[0].answer_ns = 200 * FAKE_MS;
     tell(1, "+switch-master", switched);
@@ -284,9 +277,8 @@ static void one_that_is_being_asked_is_asked_again(void **state)
     assert_questions(2, 2, 2);
 }
 
-static void one_that_denies_it_is_asked_all_the_same(void **state)
+static void one_that_denies_it_is_asked_all_the_same(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < SENTINELS; i++)
         now.sentinels[i].subscribe_answer = "-NOPERM no\r\n";
     open_and_settle();
@@ -312,9 +304,8 @@ static uint64_t assert_not_taken(lk_status status, const char *words)
 static const char unknown[] = "Sentinel's master 'm' cannot be reached: the "
                               "sentinels know no master of that name; write";
 
-static void a_name_that_all_do_not_know_ends_waits_at_once(void **state)
+static void a_name_that_all_do_not_know_ends_waits_at_once(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < SENTINELS; i++)
         now.sentinels[i].named = NULL;
     open_client();
@@ -323,9 +314,8 @@ static void a_name_that_all_do_not_know_ends_waits_at_once(void **state)
     assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_EOFFLINE);
 }
 
-static void the_slowest_one_is_heard_before(void **state)
+static void the_slowest_one_is_heard_before(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < SENTINELS; i++)
         now.sentinels[i].named = NULL;
     now.sentinels[2].answer_ns = 700 * FAKE_MS;
@@ -333,9 +323,8 @@ static void the_slowest_one_is_heard_before(void **state)
     assert_in_range(assert_not_taken(LK_EOFFLINE, unknown), 700, 720);
 }
 
-static void one_that_is_dead_is_not_waited_for(void **state)
+static void one_that_is_dead_is_not_waited_for(NO_STATE)
 {
-    (void)state;
     now.sentinels[0].named = now.sentinels[1].named = NULL;
     now.sentinels[2].connect_answer = -ECONNREFUSED;
     open_client();
@@ -343,9 +332,8 @@ static void one_that_is_dead_is_not_waited_for(void **state)
 }
 
 /* The two others may be of one mind when they are back. */
-static void one_alone_ends_no_wait(void **state)
+static void one_alone_ends_no_wait(NO_STATE)
 {
-    (void)state;
     now.sentinels[0].named = NULL;
     now.sentinels[1].connect_answer = now.sentinels[2].connect_answer =
         -ECONNREFUSED;
@@ -356,7 +344,6 @@ static void one_alone_ends_no_wait(void **state)
 
 static void it_goes_on_once_the_name_is_known(void **state)
 {
-    (void)state;
     a_name_that_all_do_not_know_ends_waits_at_once(state);
     for (size_t i = 0; i < SENTINELS; i++)
         now.sentinels[i].named = "old";
@@ -371,9 +358,8 @@ static void come_back(void *data)
 }
 
 /* Whoever sets the sentinels up anew takes the name away for a moment. */
-static void a_name_that_was_known_is_waited_for(void **state)
+static void a_name_that_was_known_is_waited_for(NO_STATE)
 {
-    (void)state;
     open_and_settle();
     for (size_t i = 0; i < SENTINELS; i++)
         now.sentinels[i].named = NULL;
@@ -390,9 +376,8 @@ static void a_name_that_was_known_is_waited_for(void **state)
     assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_OK);
 }
 
-static void a_refusal_by_most_ends_waits_at_once(void **state)
+static void a_refusal_by_most_ends_waits_at_once(NO_STATE)
 {
-    (void)state;
     now.sentinels[0].auth_answer = now.sentinels[2].auth_answer =
         "-WRONGPASS invalid username-password pair\r\n";
     open_client();
@@ -417,30 +402,26 @@ static void assert_left(played_sentinel *sentinel)
     assert_int_equal(sentinel->connects, 0);
 }
 
-static void one_that_names_no_address_is_left(void **state)
+static void one_that_names_no_address_is_left(NO_STATE)
 {
-    (void)state;
     now.sentinels[0].address_answer = "*3\r\n$1\r\na\r\n:1\r\n:2\r\n";
     assert_left(&now.sentinels[0]);
 }
 
-static void one_that_tells_of_no_master_is_left(void **state)
+static void one_that_tells_of_no_master_is_left(NO_STATE)
 {
-    (void)state;
     now.sentinels[1].master_answer = "+OK\r\n";
     assert_left(&now.sentinels[1]);
 }
 
-static void one_that_takes_no_password_and_no_offence_is_left(void **state)
+static void one_that_takes_no_password_and_no_offence_is_left(NO_STATE)
 {
-    (void)state;
     now.sentinels[2].auth_answer = ":1\r\n";
     assert_left(&now.sentinels[2]);
 }
 
-static void one_that_does_not_say_that_it_is_listened_to_is_left(void **state)
+static void one_that_does_not_say_that_it_is_listened_to_is_left(NO_STATE)
 {
-    (void)state;
     now.sentinels[0].subscribe_answer = "+OK\r\n";
     assert_left(&now.sentinels[0]);
 }
@@ -460,9 +441,8 @@ assert_master(const char *address, uint64_t answering, uint64_t naming)
     assert_int_equal(master.naming, naming);
 }
 
-static void it_is_told_where_most_say_the_master_is(void **state)
+static void it_is_told_where_most_say_the_master_is(NO_STATE)
 {
-    (void)state;
     open_client();
     assert_master("", 0, 0);
     assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_OK);
@@ -505,11 +485,10 @@ static void it_is_told_how_many_others_each_one_knows(void **state)
 }
 
 /* One of an older release, and one that is not set. */
-static void a_smaller_place_gets_its_part(void **state)
+static void a_smaller_place_gets_its_part(NO_STATE)
 {
     lk_master master = {.size = offsetof(lk_master, answering), .answering = 7};
 
-    (void)state;
     open_and_settle();
     assert_status(lk_master_get(now.client, &master), LK_OK);
     assert_int_equal(master.sentinels, SENTINELS);

@@ -10,8 +10,6 @@
 #include <latchkey/redlock.h>
 #include <latchkey/siglock.h>
 
-#include <string.h>
-
 #include "support/call.h"
 #include "support/check.h"
 #include "support/playing.h"

@@ -13,7 +13,6 @@
 
 #include "claims/node.h"
 #include "engine/client.h"
-#include "support/call.h"
 #include "support/check.h"
 #include "support/playing.h"
 

@@ -3,7 +3,6 @@
 /* The kinds that a client has used, by which its inbox finds the claims. */
 
 #include <stdio.h>
-#include <string.h>
 
 #include "claims/place.h"
 #include "support/check.h"

@@ -31,20 +31,18 @@ enum {
 
 static played *p;
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     played_free(p);
     return 0;
 }
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = BRIEF_MS,
                                      .command_timeout_ms = PATIENCE_MS};
 
-    (void)state;
     p = masters_new(MASTERS, &brief);
     return 0;
 }
@@ -81,12 +79,11 @@ static void slow_down(uint64_t first_ms, uint64_t others_ms)
 
 /* The first answers count no more when the second one of a majority comes, and
    nothing but this wait looks in between. */
-static void a_wait_goes_on_when_its_master_is_believed_again(void **state)
+static void a_wait_goes_on_when_its_master_is_believed_again(NO_STATE)
 {
     unsigned maps = p->nodes[0].maps;
     call c = {0};
 
-    (void)state;
     for (size_t i = 0; i < MASTERS; i++)
         p->nodes[i].is_young = false;
     meet_again();
@@ -109,11 +106,10 @@ static void a_wait_goes_on_when_its_master_is_believed_again(void **state)
 
 /* That one is named by all, and may be there; but it has not said of this hold
    that it is there as well. */
-static void a_hold_is_not_believed_at_a_master_never_reached(void **state)
+static void a_hold_is_not_believed_at_a_master_never_reached(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
 
-    (void)state;
     p->nodes[3].connect_answer = -111;
     played_kill(p, 0);
     played_replace(p, 0, 3);
@@ -125,12 +121,11 @@ static void a_hold_is_not_believed_at_a_master_never_reached(void **state)
 /* ---- questions --------------------------------------------------------------------- */
 
 /* The slot has gone on already where it is sent to; both are known within moments. */
-static void a_try_follows_its_slot_twice(void **state)
+static void a_try_follows_its_slot_twice(NO_STATE)
 {
     char once[64], twice[64];
     lk_hold *hold = NULL;
 
-    (void)state;
     p->nodes[0].says = at_slot(once, "MOVED", 1);
     p->nodes[1].says = at_slot(twice, "MOVED", 2);
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
@@ -140,13 +135,12 @@ static void a_try_follows_its_slot_twice(void **state)
 }
 
 /* Each has heard that the other one has it. */
-static void a_try_is_not_sent_to_and_fro_for_ever(void **state)
+static void a_try_is_not_sent_to_and_fro_for_ever(NO_STATE)
 {
     uint64_t began = played_now_ms(p);
     char there[64], back[64];
     lk_hold *hold = NULL;
 
-    (void)state;
     p->nodes[0].says = at_slot(there, "MOVED", 1);
     p->nodes[1].says = at_slot(back, "MOVED", 0);
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_ESERVER);
@@ -157,13 +151,12 @@ static void a_try_is_not_sent_to_and_fro_for_ever(void **state)
 
 /* ---- renewals --------------------------------------------------------------------- */
 
-static void an_answer_behind_asking_is_of_that_move_alone(void **state)
+static void an_answer_behind_asking_is_of_that_move_alone(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
     uint64_t renewals = played_stats(p).renewals;
     char ask[64];
 
-    (void)state;
     p->nodes[0].says = at_slot(ask, "ASK", 1);
     p->nodes[1].says = "*2\r\n:1\r\n*0\r\n";
     p->nodes[1].slow_ms = LATE_MS;
@@ -181,14 +174,13 @@ static void an_answer_behind_asking_is_of_that_move_alone(void **state)
 }
 
 /* WAIT is answered at once where the replica has all. */
-static void what_is_refused_for_replicas_pauses(void **state)
+static void what_is_refused_for_replicas_pauses(NO_STATE)
 {
     const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
                                     .replica_ms = PATIENCE_MS};
     unsigned scripts;
     call c = {0};
 
-    (void)state;
     assert_status(lk_lock_acquire_async(p->lock, LONG_MS, &one, call_on_acquire,
                                         &c),
                   LK_OK);
@@ -208,13 +200,12 @@ static void what_is_refused_for_replicas_pauses(void **state)
 }
 
 /* Hardly two of them share a slot, and so a question. */
-static void all_that_is_due_is_asked_for_in_time(void **state)
+static void all_that_is_due_is_asked_for_in_time(NO_STATE)
 {
     lk_lock *locks[HOLDS];
     lk_hold *holds[HOLDS];
     unsigned renewals;
 
-    (void)state;
     p = masters_new(MASTERS, NULL);
     for (size_t i = 0; i < HOLDS; i++) {
         locks[i] = played_lock_at(p, 0);
@@ -239,12 +230,11 @@ static void all_that_is_due_is_asked_for_in_time(void **state)
 
 /* ---- subscriptions ---------------------------------------------------------------- */
 
-static void what_was_given_up_is_answered_after_a_move(void **state)
+static void what_was_given_up_is_answered_after_a_move(NO_STATE)
 {
     call c = {0};
     uint64_t lost;
 
-    (void)state;
     for (size_t i = 0; i < MASTERS; i++)
         p->nodes[i].has_shards = true;
     meet_again();

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/masters.h"
@@ -24,16 +23,14 @@ enum {
 
 static played *p;
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     p = masters_new(MASTERS, NULL);
     return 0;
 }
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     played_free(p);
     return 0;
 }
@@ -96,24 +93,21 @@ static void ends_as(const char *why)
     assert_is_found(all_are_well);
 }
 
-static void a_cluster_that_is_down(void **state)
+static void a_cluster_that_is_down(NO_STATE)
 {
-    (void)state;
     says("-CLUSTERDOWN The cluster is down\r\n", LK_ESERVER,
          "CLUSTERDOWN The cluster is down");
 }
 
-static void keys_on_both_sides(void **state)
+static void keys_on_both_sides(NO_STATE)
 {
-    (void)state;
     says("-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
          LK_ESERVER, "TRYAGAIN Multiple keys request during rehashing of slot");
 }
 
 /* It is another process than the one before. */
-static void a_master_that_loads(void **state)
+static void a_master_that_loads(NO_STATE)
 {
-    (void)state;
     played_kill(p, 0);
     all_are_well(NULL);
     p->nodes[0].loads = true;
@@ -122,9 +116,8 @@ static void a_master_that_loads(void **state)
             "memory");
 }
 
-static void a_master_that_has_become_a_replica(void **state)
+static void a_master_that_has_become_a_replica(NO_STATE)
 {
-    (void)state;
     p->nodes[0].is_replica = true;
     ends_as("n0:6379 cannot be used: the server is a replica");
 }
@@ -135,11 +128,10 @@ static const char *moved(char text[64], size_t node)
     return text;
 }
 
-static void masters_that_name_each_other(void **state)
+static void masters_that_name_each_other(NO_STATE)
 {
     char there[64], back[64], words[64];
 
-    (void)state;
     p->nodes[0].says = moved(there, 1);
     p->nodes[1].says = moved(back, 0);
     (void)snprintf(words, sizeof(words), "MOVED %u n1:6379", played_slot());
@@ -150,9 +142,8 @@ static void masters_that_name_each_other(void **state)
 /* ---- what it does not say ---------------------------------------------------------- */
 
 /* It may have done what it was asked for. */
-static void a_master_that_does_not_answer(void **state)
+static void a_master_that_does_not_answer(NO_STATE)
 {
-    (void)state;
     p->nodes[0].is_mute = true;
     assert_ends(WAIT_MS, LK_EINDOUBT, lk_status_text(LK_EINDOUBT));
 }
@@ -166,25 +157,22 @@ static void it_goes_on(void *data)
     }
 }
 
-static void a_master_that_answers_again(void **state)
+static void a_master_that_answers_again(NO_STATE)
 {
-    (void)state;
     p->nodes[0].is_mute = true;
     assert_is_found(it_goes_on);
 }
 
-static void a_master_that_takes_no_connections(void **state)
+static void a_master_that_takes_no_connections(NO_STATE)
 {
-    (void)state;
     played_kill(p, 0);
     played_run_ms(p, 1);
     ends_as("n0:6379 cannot be reached: connection refused");
 }
 
 /* As it is where a part of the slots has been lost. */
-static void a_slot_that_is_nobodys(void **state)
+static void a_slot_that_is_nobodys(NO_STATE)
 {
-    (void)state;
     played_replace(p, 0, PLAYED_NOBODY);
     says("-CLUSTERDOWN Hash slot not served\r\n", LK_ESERVER,
          "CLUSTERDOWN Hash slot not served");

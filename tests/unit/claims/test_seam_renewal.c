@@ -22,9 +22,8 @@ static played *play(uint64_t seed)
 }
 
 /* The pauses grow, but never so long that the lease ends in one of them. */
-static void a_short_lease_outlives_refusals_nearly_as_long(void **state)
+static void a_short_lease_outlives_refusals_nearly_as_long(NO_STATE)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         played *p = play(seed);
         lk_hold *hold = NULL;
@@ -44,9 +43,8 @@ static void a_short_lease_outlives_refusals_nearly_as_long(void **state)
 
 /* Whenever its key went: a renewal is due within a third of the lease, and takes
    no more than its answer. */
-static void what_was_deleted_is_lost_within_a_third_of_the_lease(void **state)
+static void what_was_deleted_is_lost_within_a_third_of_the_lease(NO_STATE)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         played *p = play(seed);
         lk_hold *hold = NULL;

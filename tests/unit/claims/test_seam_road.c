@@ -6,7 +6,6 @@
 #include <latchkey/redlock.h>
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "claims/node.h"
@@ -91,9 +90,8 @@ static int take_token(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     if (hold != NULL)
         lk_hold_release(hold);
     hold = NULL;
@@ -117,9 +115,8 @@ static void server_becomes(const char *run_id)
 
 /* ---- the lane ------------------------------------------------------------------ */
 
-static void a_hold_of_moments_opens_no_third_connection(void **state)
+static void a_hold_of_moments_opens_no_third_connection(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, DUE_MS / 2);
     assert_int_equal(p->connects, 2);
     played_run_ms(p, DUE_MS);
@@ -129,9 +126,8 @@ static void a_hold_of_moments_opens_no_third_connection(void **state)
     assert_int_equal(p->links[PLAYED_RELEASE], COMMAND_LINK);
 }
 
-static void a_renewal_does_not_stand_behind_commands(void **state)
+static void a_renewal_does_not_stand_behind_commands(NO_STATE)
 {
-    (void)state;
     fake_stall(fake_world_link(p->world, COMMAND_LINK),
                fake_world_now(p->world) + LONG_MS * FAKE_MS);
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
@@ -139,9 +135,8 @@ static void a_renewal_does_not_stand_behind_commands(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
 }
 
-static void without_a_lane_renewals_go_among_the_commands(void **state)
+static void without_a_lane_renewals_go_among_the_commands(NO_STATE)
 {
-    (void)state;
     p->connect_answer = -ECONNREFUSED;
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
     assert_int_equal(p->links[PLAYED_RENEW], COMMAND_LINK);
@@ -154,9 +149,8 @@ static void without_a_lane_renewals_go_among_the_commands(void **state)
     give_back();
 }
 
-static void a_lane_that_does_not_come_is_not_waited_for(void **state)
+static void a_lane_that_does_not_come_is_not_waited_for(NO_STATE)
 {
-    (void)state;
     p->connect_answer = FAKE_SILENT;
     played_run_ms(p, DUE_MS + LEASE_MS / 16);
     assert_int_equal(played_renewals(p), 2);
@@ -164,9 +158,8 @@ static void a_lane_that_does_not_come_is_not_waited_for(void **state)
     give_back();
 }
 
-static void what_a_broken_lane_did_not_answer_is_renewed_again(void **state)
+static void what_a_broken_lane_did_not_answer_is_renewed_again(NO_STATE)
 {
-    (void)state;
     played_renew_so(p, played_silence);
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->silent, fake_world_link(p->world, LANE_LINK));
@@ -181,9 +174,8 @@ static void what_a_broken_lane_did_not_answer_is_renewed_again(void **state)
 }
 
 /* Another process says of every hold that there is none. */
-static void a_lane_to_another_server_renews_nothing(void **state)
+static void a_lane_to_another_server_renews_nothing(NO_STATE)
 {
-    (void)state;
     server_becomes("fedcba");
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
     assert_true(p->connects > 3);
@@ -196,11 +188,10 @@ static void a_lane_to_another_server_renews_nothing(void **state)
 }
 
 /* A server that says nothing of itself is the same as no other. */
-static void a_lane_to_a_nameless_server_renews_nothing(void **state)
+static void a_lane_to_a_nameless_server_renews_nothing(NO_STATE)
 {
     unsigned renewals, connects;
 
-    (void)state;
     server_becomes("");
     played_break(p);
     played_run_ms(p, LEASE_MS);
@@ -216,11 +207,10 @@ static void a_lane_to_a_nameless_server_renews_nothing(void **state)
 }
 
 /* The lane is at the server that the commands have left. */
-static void a_lane_is_left_when_the_commands_go_elsewhere(void **state)
+static void a_lane_is_left_when_the_commands_go_elsewhere(NO_STATE)
 {
     unsigned renewals;
 
-    (void)state;
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->links[PLAYED_RENEW], LANE_LINK);
     server_becomes("fedcba");
@@ -232,9 +222,8 @@ static void a_lane_is_left_when_the_commands_go_elsewhere(void **state)
     assert_true(p->links[PLAYED_RENEW] > LANE_LINK);
 }
 
-static void a_lane_renews_on_while_the_commands_are_away(void **state)
+static void a_lane_renews_on_while_the_commands_are_away(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, DUE_MS);
     p->connect_answer = -ECONNREFUSED;
     fake_break(fake_world_link(p->world, COMMAND_LINK), -ECONNRESET);
@@ -243,11 +232,10 @@ static void a_lane_renews_on_while_the_commands_are_away(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
 }
 
-static void a_released_hold_is_not_revived_by_a_late_answer(void **state)
+static void a_released_hold_is_not_revived_by_a_late_answer(NO_STATE)
 {
     uint64_t renewals;
 
-    (void)state;
     played_run_ms(p, DUE_MS);
     renewals = played_stats(p).renewals;
     fake_stall(fake_world_link(p->world, LANE_LINK),
@@ -264,9 +252,8 @@ static void a_released_hold_is_not_revived_by_a_late_answer(void **state)
 }
 
 /* Its first renewal opens the lane, and does not wait for it. */
-static void tokens_of_a_redlock_take_the_lane_too(void **state)
+static void tokens_of_a_redlock_take_the_lane_too(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, UINT64_C(15) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 1);
     assert_int_equal(p->links[PLAYED_TOKEN_RENEW], COMMAND_LINK);
@@ -278,9 +265,8 @@ static void tokens_of_a_redlock_take_the_lane_too(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
 }
 
-static void tokens_are_renewed_while_the_commands_are_away(void **state)
+static void tokens_are_renewed_while_the_commands_are_away(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, UINT64_C(25) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 2);
     assert_int_not_equal(p->links[PLAYED_TOKEN_RENEW], COMMAND_LINK);
@@ -292,9 +278,8 @@ static void tokens_are_renewed_while_the_commands_are_away(void **state)
 }
 
 /* That the commands are given up says nothing of what is on its own road. */
-static void a_renewal_under_way_outlives_the_commands(void **state)
+static void a_renewal_under_way_outlives_the_commands(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, UINT64_C(29) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 2);
     fake_stall(fake_world_link(p->world, p->links[PLAYED_TOKEN_RENEW]),
@@ -308,11 +293,10 @@ static void a_renewal_under_way_outlives_the_commands(void **state)
 
 /* The commands are about to go to another process, which loads: what the lane
    says is still the old one's. Two votes of one process count as one. */
-static void a_vote_is_of_the_server_that_renewed_it(void **state)
+static void a_vote_is_of_the_server_that_renewed_it(NO_STATE)
 {
     const lk__token *token;
 
-    (void)state;
     token = (const lk__token *)(const void *)hold;
     played_run_ms(p, UINT64_C(25) * SECOND_MS);
     server_becomes("fedcba");
@@ -326,9 +310,8 @@ static void a_vote_is_of_the_server_that_renewed_it(void **state)
 
 /* What the inbox missed is asked for after it has come back: a renewal that was
    sent before says nothing of it. */
-static void an_inbox_that_comes_back_is_followed_by_a_renewal(void **state)
+static void an_inbox_that_comes_back_is_followed_by_a_renewal(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, UINT64_C(12) * DUE_MS);
     assert_int_equal(played_renewals(p), 2);
     fake_stall(fake_world_link(p->world, LANE_LINK),
@@ -384,11 +367,10 @@ static void many_free(struct many *many)
     }
 }
 
-static void acquires_stay_here_while_a_renewal_is_late(void **state)
+static void acquires_stay_here_while_a_renewal_is_late(NO_STATE)
 {
     struct many many = {.count = 0};
 
-    (void)state;
     p->answers[PLAYED_ACQUIRE] = granted;
     played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(10) * DUE_MS);
@@ -418,14 +400,13 @@ static void acquires_stay_here_while_a_renewal_is_late(void **state)
 }
 
 /* Nothing was sent: it is not in doubt, and nobody is known to hold it. */
-static void what_is_held_back_ends_in_its_own_time(void **state)
+static void what_is_held_back_ends_in_its_own_time(NO_STATE)
 {
     struct many many = {.count = 0};
     lk_hold *none = NULL;
     uint64_t began;
     lk_lock *lock;
 
-    (void)state;
     played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(14) * DUE_MS);
     assert_int_equal(played_stats(p).renewals_late, 1);
@@ -446,12 +427,11 @@ static void what_is_held_back_ends_in_its_own_time(void **state)
 }
 
 /* It has a command's time. */
-static void a_try_that_is_held_back_does_not_call_the_name_busy(void **state)
+static void a_try_that_is_held_back_does_not_call_the_name_busy(NO_STATE)
 {
     lk_hold *none = NULL;
     lk_lock *lock;
 
-    (void)state;
     assert_status(lk_lock_new(&lock, p->client, "other", NULL), LK_OK);
     played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(126) * DUE_MS);
@@ -461,12 +441,11 @@ static void a_try_that_is_held_back_does_not_call_the_name_busy(void **state)
     lk_lock_free(lock);
 }
 
-static void no_more_is_under_way_than_is_answered_in_time(void **state)
+static void no_more_is_under_way_than_is_answered_in_time(NO_STATE)
 {
     struct many many = {.count = 0};
     lk_info *info = NULL;
 
-    (void)state;
     p->answers[PLAYED_ACQUIRE] = granted;
     fake_world_settings(p->world)->reply_ns = 20 * FAKE_MS;
     for (unsigned i = 0; i < 30; i++) {

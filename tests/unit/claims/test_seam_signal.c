@@ -43,9 +43,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     lk_siglock_free(lock);
     played_free(p);
     return 0;
@@ -70,9 +69,8 @@ static unsigned passed_on(void)
     return p->counts[PLAYED_SIG_CLOSE];
 }
 
-static void it_leads_to_a_try(void **state)
+static void it_leads_to_a_try(NO_STATE)
 {
-    (void)state;
     played_signal(p);
     played_run_ms(p, TRIP_MS);
     assert_int_equal(tries(), 2);
@@ -82,9 +80,8 @@ static void it_leads_to_a_try(void **state)
 }
 
 /* The look under way may be older than the signal. */
-static void it_leads_to_a_try_when_the_look_is_answered(void **state)
+static void it_leads_to_a_try_when_the_look_is_answered(NO_STATE)
 {
-    (void)state;
     while (tries() < 2)
         played_run_ms(p, 1);
     played_signal(p);
@@ -94,9 +91,8 @@ static void it_leads_to_a_try_when_the_look_is_answered(void **state)
     finish();
 }
 
-static void a_try_that_is_refused_for_now_passes_it_on(void **state)
+static void a_try_that_is_refused_for_now_passes_it_on(NO_STATE)
 {
-    (void)state;
     p->answers[PLAYED_SIG_ACQUIRE] = refused;
     played_signal(p);
     played_run_ms(p, UINT64_C(2) * TRIP_MS);
@@ -107,9 +103,8 @@ static void a_try_that_is_refused_for_now_passes_it_on(void **state)
     finish();
 }
 
-static void a_try_that_ends_the_wait_passes_it_on(void **state)
+static void a_try_that_ends_the_wait_passes_it_on(NO_STATE)
 {
-    (void)state;
     p->answers[PLAYED_SIG_ACQUIRE] = denied;
     played_signal(p);
     played_run_ms(p, UINT64_C(2) * TRIP_MS);
@@ -119,11 +114,10 @@ static void a_try_that_ends_the_wait_passes_it_on(void **state)
 
 /* The pop was sent for a wait that has ended; a try that looked before the
    signal came takes nothing, and is over. */
-static void a_try_that_came_too_early_passes_it_on(void **state)
+static void a_try_that_came_too_early_passes_it_on(NO_STATE)
 {
     call try = {0};
 
-    (void)state;
     while (atomic_load(&waits.ends) == 0)
         played_run_ms(p, 1);
     assert_status(call_wait(&waits, NULL), LK_ETIMEDOUT);
@@ -137,11 +131,10 @@ static void a_try_that_came_too_early_passes_it_on(void **state)
 }
 
 /* A renewal is late, so nothing new is asked for. */
-static void one_that_is_held_back_passes_it_on(void **state)
+static void one_that_is_held_back_passes_it_on(NO_STATE)
 {
     lk_hold *hold = NULL;
 
-    (void)state;
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
     played_renew_so(p, played_silence);
     while (played_stats(p).holding_back == 0) {
@@ -161,9 +154,8 @@ static void one_that_is_held_back_passes_it_on(void **state)
 }
 
 /* The connection for commands is away, and the wait ends meanwhile. */
-static void it_is_passed_on_when_the_server_is_there_again(void **state)
+static void it_is_passed_on_when_the_server_is_there_again(NO_STATE)
 {
-    (void)state;
     p->connect_answer = FAKE_SILENT;
     fake_break(fake_world_link(p->world, 0), -ECONNRESET);
     played_signal(p);

@@ -25,16 +25,14 @@ enum {
 
 static played *p;
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     p = masters_new(MASTERS, NULL);
     return 0;
 }
 
-static int teardown(void **state)
+static int teardown(NO_STATE)
 {
-    (void)state;
     played_free(p);
     return 0;
 }
@@ -57,12 +55,11 @@ static void ask_in_turn(void)
 
 /* Parts of n1's go to n0 for longer than anybody is believed, faster than all are
    asked; and all that are asked know it. */
-static void a_reshard_ends_no_belief(void **state)
+static void a_reshard_ends_no_belief(NO_STATE)
 {
     lk_hold *hold;
     size_t part = PLAYED_PARTS / MASTERS + 1;
 
-    (void)state;
     ask_in_turn();
     hold = masters_take(p);
     for (unsigned i = 0; i < BELIEF_MS / MOVE_MS + 10; i++, part++) {
@@ -75,12 +72,11 @@ static void a_reshard_ends_no_belief(void **state)
 }
 
 /* Those that are asked after it go on to name the one that sent it. */
-static void a_hint_that_all_others_deny_is_given_up(void **state)
+static void a_hint_that_all_others_deny_is_given_up(NO_STATE)
 {
     char moved[64];
     unsigned scripts;
 
-    (void)state;
     p->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
     assert_in_range(masters_take_ms(p), 0, SOON_MS);
     assert_true(p->nodes[1].scripts > 0);
@@ -92,11 +88,10 @@ static void a_hint_that_all_others_deny_is_given_up(void **state)
 }
 
 /* It is nobody's, so nobody else has it. */
-static void a_slot_without_a_master_denies_nobody(void **state)
+static void a_slot_without_a_master_denies_nobody(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
 
-    (void)state;
     p->nodes[1].named[0] = p->nodes[2].named[0] = PLAYED_NOBODY;
     played_run_ms(p, TWICE_MS);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -105,12 +100,11 @@ static void a_slot_without_a_master_denies_nobody(void **state)
 }
 
 /* Nor is what is held there lost while masters disagree about others. */
-static void a_slot_without_a_master_stays_where_it_was(void **state)
+static void a_slot_without_a_master_stays_where_it_was(NO_STATE)
 {
     unsigned part = played_slot() / PLAYED_PART;
     lk_hold *hold = masters_take(p);
 
-    (void)state;
     p->nodes[1].named[part] = p->nodes[2].named[part] = PLAYED_NOBODY;
     p->nodes[1].named[PLAYED_PARTS - 1] = 1;
     played_run_ms(p, TWICE_MS);
@@ -118,9 +112,8 @@ static void a_slot_without_a_master_stays_where_it_was(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void masters_that_all_have_new_addresses_are_found(void **state)
+static void masters_that_all_have_new_addresses_are_found(NO_STATE)
 {
-    (void)state;
     p = played_new_cluster(3, NULL, MASTERS, "n0,n1,n6");
     played_run_ms(p, BELIEF_MS + ROUND_MS);
     for (size_t i = 0; i < MASTERS; i++) {
@@ -142,12 +135,11 @@ static unsigned renewals_of_a_second(void)
 }
 
 /* The target knows nothing of the slot any more, as one that was restarted. */
-static void a_renewal_that_is_refused_elsewhere_pauses(void **state)
+static void a_renewal_that_is_refused_elsewhere_pauses(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
     char ask[64];
 
-    (void)state;
     p->nodes[0].says = masters_at_slot(ask, "ASK", 1);
     p->nodes[1].says = "-TRYAGAIN Multiple keys request during rehashing of "
                        "slot\r\n";
@@ -159,7 +151,7 @@ static void a_renewal_that_is_refused_elsewhere_pauses(void **state)
 }
 
 /* Others may have held there meanwhile, with a higher fence. */
-static void the_next_server_is_asked_by_fence(void **state)
+static void the_next_server_is_asked_by_fence(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000};
@@ -168,7 +160,6 @@ static void the_next_server_is_asked_by_fence(void **state)
     lk_hold *hold;
     unsigned scripts;
 
-    (void)state;
     p = masters_new(MASTERS, &brief);
     hold = masters_take(p);
     scripts = p->nodes[0].scripts;
@@ -191,7 +182,7 @@ static const lk_client_options narrow = {LK_CLIENT_OPTIONS_INIT,
                                          .max_pending = PENDING_MOST};
 
 /* Else what comes next on the connection would be meant by it. */
-static void nothing_stands_behind_an_asking_without_its_question(void **state)
+static void nothing_stands_behind_an_asking_without_its_question(NO_STATE)
 {
     call calls[PENDING_MOST] = {0};
     lk_lock *locks[PENDING_MOST];
@@ -201,7 +192,6 @@ static void nothing_stands_behind_an_asking_without_its_question(void **state)
     lk_hold *hold;
     char ask[64];
 
-    (void)state;
     p = masters_new(MASTERS, &narrow);
     hold = masters_take(p);
     connects = p->nodes[1].connects;
@@ -248,12 +238,11 @@ static void memory_goes(void *data)
     }
 }
 
-static void an_answer_to_a_question_that_has_ended_sets_no_alarm(void **state)
+static void an_answer_to_a_question_that_has_ended_sets_no_alarm(NO_STATE)
 {
     lk_hold *hold = masters_take(p);
     call c = {0};
 
-    (void)state;
     p->nodes[0].says = "-ERR Script attempted to access a non local key in a "
                        "cluster node\r\n";
     played_ways(p, 1, 50);

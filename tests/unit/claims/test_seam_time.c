@@ -6,7 +6,6 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/deadline.h"
@@ -465,9 +464,8 @@ static uint64_t life(uint64_t seed)
     return trace;
 }
 
-static void the_same_seed_gives_the_same_life(void **state)
+static void the_same_seed_gives_the_same_life(NO_STATE)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         assert_true(life(seed) == life(seed));
         assert_true(life(seed) != life(seed + 1));
@@ -477,13 +475,12 @@ static void the_same_seed_gives_the_same_life(void **state)
 /* ---- the world's other gifts ------------------------------------------------------ */
 
 /* Two clients with one id would be one to the server. */
-static void without_random_numbers_there_is_no_client(void **state)
+static void without_random_numbers_there_is_no_client(NO_STATE)
 {
     static const fake_server nobody = {0};
     fake_world *world = fake_world_new(1, &nobody, NULL);
     lk_client *client = NULL;
 
-    (void)state;
     fake_world_settings(world)->no_random = true;
     assert_status(lk__client_open_in(&client, fake_world_base(world),
                                      "redis://server", NULL),

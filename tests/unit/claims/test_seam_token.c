@@ -9,7 +9,6 @@
 #include <latchkey/redlock.h>
 
 #include "base/deadline.h"
-#include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"
 
@@ -25,12 +24,11 @@ static const ways slow[] = {{600, 1}, {1, 600}};
 static played *p;
 static lk_redlock *redlock;
 
-static int begin(void **state)
+static int begin(NO_STATE)
 {
     const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
                                         .node_timeout_ms = 1500};
 
-    (void)state;
     p = played_new(1, NULL);
     redlock = NULL;
     assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", &options),
@@ -38,9 +36,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     lk_redlock_free(redlock);
     played_free(p);
     return 0;
@@ -136,11 +133,10 @@ static void a_token_lasts_from_when_its_extension_was_sent(ways w)
 
 /* The answer lies in the socket while the process stands still beyond the
    deadline: it would have moved that on. */
-static void a_late_answer_does_not_bring_a_token_back(void **state)
+static void a_late_answer_does_not_bring_a_token_back(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     hold = take();
     run_until_renewed(1);
     fake_world_freeze(p->world, 25000 * FAKE_MS);
@@ -168,11 +164,10 @@ static void say_gone(void *data)
 }
 
 /* The first release took the token away, and its answer was lost. */
-static void a_release_that_is_sent_again_finds_no_loss(void **state)
+static void a_release_that_is_sent_again_finds_no_loss(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     hold = take();
     p->answers[PLAYED_TOKEN_RELEASE] = played_end;
     fake_world_at(p->world, now() + 2 * FAKE_MS, say_gone, NULL);
@@ -180,11 +175,10 @@ static void a_release_that_is_sent_again_finds_no_loss(void **state)
     assert_released(2, 0);
 }
 
-static void a_release_that_is_sent_once_finds_the_loss(void **state)
+static void a_release_that_is_sent_once_finds_the_loss(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     hold = take();
     p->answers[PLAYED_TOKEN_RELEASE] = GONE;
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -207,9 +201,8 @@ static void begin_with(const char *answer)
     assert_released(1, 0);
 }
 
-static void a_release_asks_once_for_delifeq_and_uses_it(void **state)
+static void a_release_asks_once_for_delifeq_and_uses_it(NO_STATE)
 {
-    (void)state;
     begin_with(":1\r\n");
     assert_status(lk_hold_release(take()), LK_OK);
     assert_status(lk_hold_release(take()), LK_OK);
@@ -219,9 +212,8 @@ static void a_release_asks_once_for_delifeq_and_uses_it(void **state)
     assert_released(1, 3);
 }
 
-static void a_server_without_delifeq_is_not_sent_it(void **state)
+static void a_server_without_delifeq_is_not_sent_it(NO_STATE)
 {
-    (void)state;
     p->answers[PLAYED_TOKEN_RELEASE] = LACKS_IT;
     for (unsigned i = 1; i <= 3; i++) {
         assert_status(lk_hold_release(take()), LK_OK);
@@ -236,9 +228,8 @@ static void a_server_without_delifeq_is_not_sent_it(void **state)
 }
 
 /* The same release goes on with the script, behind what was sent before. */
-static void a_denied_delifeq_is_said_once(void **state)
+static void a_denied_delifeq_is_said_once(NO_STATE)
 {
-    (void)state;
     begin_with(NO_RIGHT);
     for (unsigned i = 2; i <= 4; i++) {
         assert_status(lk_hold_release(take()), LK_OK);
@@ -247,9 +238,8 @@ static void a_denied_delifeq_is_said_once(void **state)
     assert_int_equal(p->links[PLAYED_TOKEN_RELEASE], p->delifeq_link);
 }
 
-static void a_key_of_another_type_is_a_loss_by_either(void **state)
+static void a_key_of_another_type_is_a_loss_by_either(NO_STATE)
 {
-    (void)state;
     begin_with(NO_STRING);
     p->answers[PLAYED_TOKEN_RELEASE] = GONE;
     assert_status(lk_hold_release(take()), LK_ELOST);
@@ -266,11 +256,10 @@ static void say_zero(void *data)
 }
 
 /* Another server may be there now: the script is sent again. */
-static void a_delifeq_in_doubt_goes_on_as_a_script(void **state)
+static void a_delifeq_in_doubt_goes_on_as_a_script(NO_STATE)
 {
     lk_hold *hold;
 
-    (void)state;
     begin_with(played_end);
     p->answers[PLAYED_TOKEN_RELEASE] = GONE;
     hold = take();
@@ -283,12 +272,11 @@ static void a_delifeq_in_doubt_goes_on_as_a_script(void **state)
     assert_released(3, 2);
 }
 
-static void what_is_no_answer_of_delifeq_is_not_believed(void **state)
+static void what_is_no_answer_of_delifeq_is_not_believed(NO_STATE)
 {
     static const char *const answers[] = {":2\r\n", ":-1\r\n", "+OK\r\n",
                                           "*3\r\n:1\r\n:1\r\n:1\r\n"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         (void)begin(NULL);
         begin_with(answers[i]);

@@ -24,9 +24,8 @@ static played *p;
 static call waits;
 
 /* It waits behind others. */
-static int begin(void **state)
+static int begin(NO_STATE)
 {
-    (void)state;
     p = playing_calm();
     waits = (call){0};
     p->is_held = true;
@@ -39,9 +38,8 @@ static int begin(void **state)
 }
 
 /* It gets the name, which is free now, at its next look, unless it has it. */
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     p->is_held = false;
     p->answers[PLAYED_RECHECK] = NULL;
     played_run_ms(p, UINT64_C(2) * SECOND_MS);
@@ -59,17 +57,15 @@ static unsigned looks_in(uint64_t ms)
     return p->counts[PLAYED_RECHECK] - before;
 }
 
-static void untold_it_looks_once_a_second(void **state)
+static void untold_it_looks_once_a_second(NO_STATE)
 {
-    (void)state;
     assert_in_range(looks_in(UINT64_C(10) * SECOND_MS), 10, 14);
     assert_int_equal(p->trackings, 1);
     assert_int_equal(p->cachings, 1);
 }
 
-static void told_it_looks_at_once_and_is_told_again(void **state)
+static void told_it_looks_at_once_and_is_told_again(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     for (unsigned i = 2; i < 5; i++) {
         played_invalidate(p, "n");
@@ -82,9 +78,8 @@ static void told_it_looks_at_once_and_is_told_again(void **state)
 
 /* Whoever releases it has it again before anybody who is told of that: then a
    look by chance is all that may find it free. */
-static void too_late_twice_it_looks_in_between(void **state)
+static void too_late_twice_it_looks_in_between(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     played_invalidate(p, "n");
     assert_int_equal(looks_in(40), 1);
@@ -94,35 +89,31 @@ static void too_late_twice_it_looks_in_between(void **state)
     assert_in_range(looks_in(40), 1 + 40 / 17, 1 + 40 / 7);
 }
 
-static void of_another_key_it_does_not_look(void **state)
+static void of_another_key_it_does_not_look(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     played_invalidate(p, "m");
     assert_int_equal(looks_in(UINT64_C(2) * TRIP_MS), 0);
 }
 
-static void where_all_keys_are_gone_it_looks(void **state)
+static void where_all_keys_are_gone_it_looks(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     played_invalidate(p, NULL);
     assert_int_equal(looks_in(UINT64_C(2) * TRIP_MS), 1);
 }
 
 /* Released after it looked, and before the server began to track. */
-static void what_changed_before_it_was_tracked_is_not_missed(void **state)
+static void what_changed_before_it_was_tracked_is_not_missed(NO_STATE)
 {
-    (void)state;
     p->exists_answer = ":0\r\n";
     assert_int_equal(looks_in(UINT64_C(4) * TRIP_MS), 1);
     p->exists_answer = NULL;
 }
 
 /* Nobody tells of that; it is told of by some servers, later. */
-static void it_looks_when_the_lease_ends(void **state)
+static void it_looks_when_the_lease_ends(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     p->answers[PLAYED_RECHECK] = ends_soon;
     played_invalidate(p, "n");
@@ -131,9 +122,8 @@ static void it_looks_when_the_lease_ends(void **state)
     assert_int_equal(looks_in(120), 1);
 }
 
-static void what_is_left_to_others_it_has_when_their_time_is_over(void **state)
+static void what_is_left_to_others_it_has_when_their_time_is_over(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     p->is_held = false;
     p->answers[PLAYED_RECHECK] = is_theirs;
@@ -143,11 +133,10 @@ static void what_is_left_to_others_it_has_when_their_time_is_over(void **state)
 }
 
 /* Fewer and fewer: as long as it waits, by a sixteenth of that too late. */
-static void where_it_is_refused_it_looks_with_growing_pauses(void **state)
+static void where_it_is_refused_it_looks_with_growing_pauses(NO_STATE)
 {
     unsigned first;
 
-    (void)state;
     p->tracking_answer = refused;
     first = looks_in(50);
     assert_in_range(first, 10, 20);
@@ -157,9 +146,8 @@ static void where_it_is_refused_it_looks_with_growing_pauses(void **state)
 }
 
 /* The server knows an inbox by the number of its connection. */
-static void a_new_connection_begins_again(void **state)
+static void a_new_connection_begins_again(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     assert_int_equal(p->tracking_id, fake_link_number(p->inbox_link) + 1);
     played_break(p);
@@ -172,10 +160,8 @@ static void a_new_connection_begins_again(void **state)
 }
 
 /* Nobody waits any more, or for a hold of ours. */
-static void
-what_is_told_of_a_name_that_nobody_waits_for_does_nothing(void **state)
+static void what_is_told_of_a_name_that_nobody_waits_for_does_nothing(NO_STATE)
 {
-    (void)state;
     played_run_ms(p, 100);
     p->is_held = false;
     p->answers[PLAYED_RECHECK] = NULL;

@@ -3,7 +3,6 @@
 /* Import over a network that fails at the wrong moment, on a virtual clock. */
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "support/call.h"
 #include "support/check.h"

@@ -6,8 +6,6 @@
  * nanosecond. What is said behind that time is not believed.
  */
 
-#include <stdlib.h>
-
 #include "base/deadline.h"
 #include "support/call.h"
 #include "support/check.h"
@@ -151,13 +149,12 @@ static void a_hold_lasts_from_when_the_look_was_sent(played *p, ways w)
 
 /* The server's word is not taken for more than was asked of it, nor for less
    than nothing. */
-static void a_lease_is_never_longer_than_it_was_asked_for(void **state)
+static void a_lease_is_never_longer_than_it_was_asked_for(NO_STATE)
 {
     played *p = playing_calm();
     uint64_t sent = now(p);
     lk_hold *hold;
 
-    (void)state;
     p->answers[PLAYED_ACQUIRE] = PLAYED_GRANTED("5000", "90000");
     hold = take(p);
     assert_lasts(p, hold, sent, LEASE_MS);
@@ -261,12 +258,11 @@ static void a_grant_is_late_by_when_the_look_was_sent(played *p, ways w)
  * The first acquire ran, unanswered, and the grant may be to that one, or
  * forged: no ticket is known yet. The claim looks as soon as one is.
  */
-static void a_grant_before_its_ticket_is_known_is_looked_after(void **state)
+static void a_grant_before_its_ticket_is_known_is_looked_after(NO_STATE)
 {
     played *p = playing_calm();
     call c = {0};
 
-    (void)state;
     p->answers[PLAYED_ACQUIRE] = played_silence;
     begin_to_wait(p, &c);
     run_until_count(p, PLAYED_ACQUIRE, 2);
@@ -300,13 +296,12 @@ static void a_late_grant_lasts_from_when_the_confirm_was_sent(played *p, ways w)
     give(p, c.hold);
 }
 
-static void a_pushed_lease_is_never_longer_than_it_was_asked_for(void **state)
+static void a_pushed_lease_is_never_longer_than_it_was_asked_for(NO_STATE)
 {
     played *p = playing_calm();
     uint64_t sent = now(p);
     call c = {0};
 
-    (void)state;
     queue_up(p, &c);
     played_grant(p, p->ticket, 5000, 90000);
     played_run_ms(p, 1);
@@ -385,12 +380,11 @@ static void a_hold_lasts_from_when_the_others_were_asked_for(played *p, ways w)
 
 /* The answer lies in the socket while the process stands still beyond the
    deadline: it would have moved that on. */
-static void a_late_renewal_does_not_bring_a_hold_back(void **state)
+static void a_late_renewal_does_not_bring_a_hold_back(NO_STATE)
 {
     played *p = playing_calm();
     lk_hold *hold = take(p);
 
-    (void)state;
     run_until_count(p, PLAYED_RENEW, 1);
     fake_world_freeze(p->world, 25000 * FAKE_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
@@ -401,7 +395,7 @@ static void a_late_renewal_does_not_bring_a_hold_back(void **state)
     played_free(p);
 }
 
-static void a_late_extension_does_not_bring_a_hold_back(void **state)
+static void a_late_extension_does_not_bring_a_hold_back(NO_STATE)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 20000};
@@ -409,7 +403,6 @@ static void a_late_extension_does_not_bring_a_hold_back(void **state)
     lk_hold *hold = NULL;
     call c = {0};
 
-    (void)state;
     p->answers[PLAYED_CONFIRM] = "*4\r\n:1\r\n:60000\r\n:0\r\n:63\r\n";
     assert_status(lk_lock_acquire(p->lock, 0, &options, &hold), LK_OK);
     assert_status(lk_hold_extend_async(hold, 60000, call_on_done, &c), LK_OK);

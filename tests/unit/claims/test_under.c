@@ -18,30 +18,27 @@ static void take(const char *text)
     lk__under_init(&under, NULL, text);
 }
 
-static void none_are_named_by_no_text(void **state)
+static void none_are_named_by_no_text(NO_STATE)
 {
-    (void)state;
     take(NULL);
     assert_int_equal(under.count, 0);
     take("");
     assert_int_equal(under.count, 0);
 }
 
-static void what_is_no_uuid_is_passed_over(void **state)
+static void what_is_no_uuid_is_passed_over(NO_STATE)
 {
-    (void)state;
     take(" x " UUID " " UUID "1  " UUID "22 " UUID "} " UUID "2");
     assert_int_equal(under.count, 2);
     assert_string_equal(under.ids[0], UUID "1");
     assert_string_equal(under.ids[1], UUID "2");
 }
 
-static void the_last_ones_are_kept(void **state)
+static void the_last_ones_are_kept(NO_STATE)
 {
     char text[16 * LK__UNDER_ID_SIZE] = "";
     size_t used = 0;
 
-    (void)state;
     for (int i = 0; i < LK__UNDER_MOST + 2; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, UUID "%x ",
                                  (unsigned)i);

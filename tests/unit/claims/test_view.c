@@ -49,25 +49,21 @@ static bool denies(uint64_t changed, uint64_t from)
     return is_denied;
 }
 
-static void one_that_was_asked_after_a_move_has_to_know_it(void **state)
+static void one_that_was_asked_after_a_move_has_to_know_it(NO_STATE)
 {
-    (void)state;
     assert_true(denies(ASKED_AT - 1, 0));
     assert_true(denies(ASKED_AT, 0));
 }
 
-static void one_that_was_asked_before_a_move_says_nothing_of_it(void **state)
+static void one_that_was_asked_before_a_move_says_nothing_of_it(NO_STATE)
 {
-    (void)state;
     assert_false(denies(ASKED_AT + 1, 0));
     assert_false(denies(ASKED_AT + 1, LK__NEVER - 1));
 }
 
 /* A failover is not taken for a move. */
-static void
-one_that_was_asked_before_an_election_denies_all_the_same(void **state)
+static void one_that_was_asked_before_an_election_denies_all_the_same(NO_STATE)
 {
-    (void)state;
     assert_true(denies(ASKED_AT + 1, LK__NEVER));
 }
 
@@ -86,19 +82,17 @@ static bool is_denied_by_nobody(uint64_t from)
     return is_denied;
 }
 
-static void one_that_names_nobody_has_only_not_elected(void **state)
+static void one_that_names_nobody_has_only_not_elected(NO_STATE)
 {
-    (void)state;
     assert_false(is_denied_by_nobody(0));
     assert_false(is_denied_by_nobody(LK__NEVER - 1));
     assert_true(is_denied_by_nobody(LK__NEVER));
 }
 
-static void one_that_has_said_nothing_denies_nobody(void **state)
+static void one_that_has_said_nothing_denies_nobody(NO_STATE)
 {
     lk__view *view = view_new();
 
-    (void)state;
     lk__view_forget(view);
     here.belief.from = LK__NEVER;
     lk__view_compare(view, owners, changed_at);

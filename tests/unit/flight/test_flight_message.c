@@ -12,11 +12,10 @@ static bool read_it(lk__flight_message *message, const char *text)
     return lk__flight_message_read(message, "u:7", text, strlen(text));
 }
 
-static void a_value_comes_with_its_message(void **state)
+static void a_value_comes_with_its_message(NO_STATE)
 {
     lk__flight_message message;
 
-    (void)state;
     assert_true(read_it(&message, "u:7 0 0 value"));
     assert_status(message.status, LK_OK);
     assert_int_equal(message.size, 5);
@@ -28,18 +27,17 @@ static void a_value_comes_with_its_message(void **state)
     assert_int_equal(message.size, 3);
 }
 
-static void an_error_comes_with_its_words(void **state)
+static void an_error_comes_with_its_words(NO_STATE)
 {
     lk__flight_message message;
 
-    (void)state;
     assert_true(read_it(&message, "u:7 -26 8 it is it"));
     assert_status(message.status, LK_EGONE);
     assert_string_equal(message.words, "it is it");
     assert_int_equal(message.size, 0);
 }
 
-static void anything_else_is_only_a_hint(void **state)
+static void anything_else_is_only_a_hint(NO_STATE)
 {
     static const char *const texts[] = {"",
                                         "u:7",
@@ -60,7 +58,6 @@ static void anything_else_is_only_a_hint(void **state)
                                         "u:7 -99999999999999999999 0 x"};
     lk__flight_message message;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_false(read_it(&message, texts[i]));
     assert_false(lk__flight_message_read(&message, "", " 0 0 x", 6));

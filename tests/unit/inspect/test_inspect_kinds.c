@@ -21,18 +21,16 @@ static void assert_trace(const char *key, lk__trace trace, const char *name)
     assert_string_equal(text, name);
 }
 
-static void a_name_is_found_in_each_of_its_keys(void **state)
+static void a_name_is_found_in_each_of_its_keys(NO_STATE)
 {
-    (void)state;
     assert_trace("latchkey:{n}:r", LK__TRACE_RECORD, "n");
     assert_trace("latchkey:{a:b}:r", LK__TRACE_RECORD, "a:b");
     assert_trace("{n}:timeout", LK__TRACE_TIMEOUT, "n");
     assert_trace("n", LK__TRACE_NAME, "n");
 }
 
-static void a_name_with_a_tag_keeps_its_braces(void **state)
+static void a_name_with_a_tag_keeps_its_braces(NO_STATE)
 {
-    (void)state;
     assert_trace("latchkey::a{tag}b:r", LK__TRACE_RECORD, "a{tag}b");
     assert_trace("latchkey::{tag}:r", LK__TRACE_RECORD, "{tag}");
     assert_trace("latchkey:::{tag}b:r", LK__TRACE_RECORD, ":{tag}b");
@@ -40,11 +38,10 @@ static void a_name_with_a_tag_keeps_its_braces(void **state)
     assert_trace("{tag}", LK__TRACE_NAME, "{tag}");
 }
 
-static void keys_that_tell_of_no_name_are_passed_over(void **state)
+static void keys_that_tell_of_no_name_are_passed_over(NO_STATE)
 {
     char many[600];
 
-    (void)state;
     assert_trace("latchkey:{n}:q", LK__TRACE_NONE, "");
     assert_trace("latchkey:client:1", LK__TRACE_NONE, "");
     assert_trace("redisson_lock_timeout:{n}", LK__TRACE_NONE, "");
@@ -58,9 +55,8 @@ static lk_kind kind_of(const char *layout)
     return lk__kind_of_layout((lk__text){layout, strlen(layout)});
 }
 
-static void a_record_says_the_kind(void **state)
+static void a_record_says_the_kind(NO_STATE)
 {
-    (void)state;
     assert_int_equal(kind_of("2l"), LK_KIND_LOCK);
     assert_int_equal(kind_of("2w"), LK_KIND_RWLOCK);
     assert_int_equal(kind_of("2p"), LK_KIND_SEMAPHORE);
@@ -103,12 +99,11 @@ static lk__fields read_fields(const char *const *texts)
     return fields;
 }
 
-static void a_hash_of_owners_is_a_lock(void **state)
+static void a_hash_of_owners_is_a_lock(NO_STATE)
 {
     const char *const one[] = {UUID ":7", "2", NULL};
     lk__fields fields = read_fields(one);
 
-    (void)state;
     assert_int_equal(fields.kind, LK_KIND_LOCK);
     assert_int_equal(fields.count, 1);
     assert_int_equal(fields.entries, 2);
@@ -116,14 +111,13 @@ static void a_hash_of_owners_is_a_lock(void **state)
     assert_string_equal(fields.mode, "");
 }
 
-static void a_hash_with_a_mode_is_a_read_write_lock(void **state)
+static void a_hash_with_a_mode_is_a_read_write_lock(NO_STATE)
 {
     const char *const both[] = {"mode",       "write", first_field, "1",
                                 writer_field, "1",     NULL};
     const char *const readers[] = {"mode", "read", first_field, "1", NULL};
     lk__fields fields = read_fields(both);
 
-    (void)state;
     assert_int_equal(fields.kind, LK_KIND_RWLOCK);
     assert_int_equal(fields.count, 2);
     assert_string_equal(fields.mode, "write");
@@ -132,7 +126,7 @@ static void a_hash_with_a_mode_is_a_read_write_lock(void **state)
     assert_string_equal(read_fields(readers).mode, "read");
 }
 
-static void any_other_hash_is_no_lock(void **state)
+static void any_other_hash_is_no_lock(NO_STATE)
 {
     const char *const user[] = {"name", "Ann", NULL};
     const char *const mixed[] = {first_field, "1", "name", "Ann", NULL};
@@ -140,7 +134,6 @@ static void any_other_hash_is_no_lock(void **state)
     const char *const empty[] = {NULL};
     const char *const almost[] = {UUID ":", "1", NULL};
 
-    (void)state;
     assert_int_equal(read_fields(user).kind, LK_KIND_NONE);
     assert_int_equal(read_fields(mixed).kind, LK_KIND_NONE);
     assert_int_equal(read_fields(mode).kind, LK_KIND_NONE);
@@ -150,7 +143,7 @@ static void any_other_hash_is_no_lock(void **state)
 
 /* ---- patterns ---- */
 
-static void patterns_match_as_they_do_in_redis(void **state)
+static void patterns_match_as_they_do_in_redis(NO_STATE)
 {
     static const struct {
         const char *pattern, *text;
@@ -177,7 +170,6 @@ static void patterns_match_as_they_do_in_redis(void **state)
         {"orders:*", "order", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (lk__glob(cases[i].pattern, cases[i].text) != cases[i].matches)
             fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].text);

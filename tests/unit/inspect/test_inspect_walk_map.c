@@ -32,14 +32,13 @@ static void note(void *data, lk__slot_word word, unsigned first, unsigned last)
         rows[word][slot] = 1;
 }
 
-static void the_own_line_says_which_slots(void **state)
+static void the_own_line_says_which_slots(NO_STATE)
 {
     static struct seen seen;
     size_t size = 0;
     const char *line = lk__own_line(LINE, &size);
     char copy[sizeof(LINE)];
 
-    (void)state;
     assert_non_null(line);
     (void)snprintf(copy, sizeof(copy), "%.*s", (int)size, line);
     assert_int_equal(strncmp(copy, "e7d1", 4), 0);
@@ -50,14 +49,13 @@ static void the_own_line_says_which_slots(void **state)
     assert_int_equal(seen.count, 7);
 }
 
-static void a_line_without_slots_says_none(void **state)
+static void a_line_without_slots_says_none(NO_STATE)
 {
     static const char *const lines[] = {"", " ", "a b myself",
                                         "a b c d e f g h", "a b c d e f g h "};
     static struct seen seen;
     size_t size;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         lk__line_read(lines[i], note, &seen);
     assert_int_equal(seen.count, 0);
@@ -66,11 +64,10 @@ static void a_line_without_slots_says_none(void **state)
     assert_null(lk__own_line("a b myselfish", &size));
 }
 
-static void what_moved_is_open_until_it_rests(void **state)
+static void what_moved_is_open_until_it_rests(NO_STATE)
 {
     static lk__walk_map map;
 
-    (void)state;
     map.before.owners[1] = map.now.owners[1] = 1; /* rests, */
     map.before.owners[2] = 1;                     /* has moved, */
     map.now.owners[2] = 2;

@@ -28,27 +28,24 @@ static uint64_t marked(uint64_t mark, lk__latch_facts facts)
 
 /* ---- the first answer ---- */
 
-static void a_new_wait_passes_an_open_latch(void **state)
+static void a_new_wait_passes_an_open_latch(NO_STATE)
 {
-    (void)state;
     assert_int_equal(judge(NEW, open), LK__VERDICT_OK);
 }
 
-static void a_new_wait_notes_what_it_found(void **state)
+static void a_new_wait_notes_what_it_found(NO_STATE)
 {
-    (void)state;
     assert_int_equal(marked(NEW, armed), FIRST);
     assert_int_equal(marked(NEW, unset), GAP);
 }
 
 /* It opened, or was deleted, before the wait began. */
-static void a_new_wait_has_no_part_in_what_was_before(void **state)
+static void a_new_wait_has_no_part_in_what_was_before(NO_STATE)
 {
     const lk__latch_facts reset = {.gen = SECOND, .opened = FIRST};
     const lk__latch_facts again = {.gen = SECOND, .gone = FIRST};
     const lk__latch_facts deleted = {.gen = GAP, .gone = FIRST};
 
-    (void)state;
     assert_int_equal(marked(NEW, reset), SECOND);
     assert_int_equal(marked(NEW, again), SECOND);
     assert_int_equal(marked(NEW, deleted), GAP);
@@ -56,46 +53,41 @@ static void a_new_wait_has_no_part_in_what_was_before(void **state)
 
 /* ---- further answers ---- */
 
-static void it_opened(void **state)
+static void it_opened(NO_STATE)
 {
-    (void)state;
     assert_int_equal(judge(FIRST, open), LK__VERDICT_OK);
     assert_int_equal(judge(9, open), LK__VERDICT_OK);
 }
 
-static void it_opened_and_was_armed_again(void **state)
+static void it_opened_and_was_armed_again(NO_STATE)
 {
     const lk__latch_facts reset = {.gen = SECOND, .opened = FIRST};
 
-    (void)state;
     assert_int_equal(judge(FIRST, reset), LK__VERDICT_OK);
     assert_int_equal(marked(GAP, reset), SECOND);
     assert_int_equal(marked(SECOND, reset), SECOND);
 }
 
-static void it_opened_and_was_deleted(void **state)
+static void it_opened_and_was_deleted(NO_STATE)
 {
     const lk__latch_facts facts = {.gen = 21, .opened = FIRST, .gone = SECOND};
 
-    (void)state;
     assert_int_equal(judge(FIRST, facts), LK__VERDICT_OK);
     assert_int_equal(judge(SECOND, facts), LK__VERDICT_GONE);
 }
 
-static void it_was_armed_anew_before_it_opened(void **state)
+static void it_was_armed_anew_before_it_opened(NO_STATE)
 {
     const lk__latch_facts reset = {.gen = SECOND};
 
-    (void)state;
     assert_int_equal(marked(FIRST, reset), SECOND);
 }
 
-static void it_was_deleted(void **state)
+static void it_was_deleted(NO_STATE)
 {
     const lk__latch_facts deleted = {.gen = GAP, .gone = FIRST};
     const lk__latch_facts armed_since = {.gen = SECOND, .gone = FIRST};
 
-    (void)state;
     assert_int_equal(judge(FIRST, deleted), LK__VERDICT_GONE);
     assert_int_equal(judge(FIRST, armed_since), LK__VERDICT_GONE);
     assert_int_equal(judge(9, deleted), LK__VERDICT_GONE);
@@ -103,49 +95,44 @@ static void it_was_deleted(void **state)
     assert_int_equal(marked(GAP, armed_since), SECOND);
 }
 
-static void who_waits_for_the_arming_waits_on(void **state)
+static void who_waits_for_the_arming_waits_on(NO_STATE)
 {
     const lk__latch_facts later = {.gen = 31};
 
-    (void)state;
     assert_int_equal(marked(GAP, unset), GAP);
     assert_int_equal(marked(GAP, later), GAP);
 }
 
 /* ---- a server that lost something ---- */
 
-static void what_the_server_does_not_know_is_gone(void **state)
+static void what_the_server_does_not_know_is_gone(NO_STATE)
 {
     const lk__latch_facts nothing = {.gen = 31};
 
-    (void)state;
     assert_int_equal(judge(FIRST, nothing), LK__VERDICT_GONE);
 }
 
-static void what_is_newer_than_the_server_is_gone(void **state)
+static void what_is_newer_than_the_server_is_gone(NO_STATE)
 {
     const lk__latch_facts older = {.gen = FIRST};
 
-    (void)state;
     assert_int_equal(judge(SECOND, older), LK__VERDICT_GONE);
     assert_int_equal(judge(SECOND, open), LK__VERDICT_GONE);
 }
 
-static void who_waited_for_the_arming_goes_by_what_is_there(void **state)
+static void who_waited_for_the_arming_goes_by_what_is_there(NO_STATE)
 {
     const lk__latch_facts older = {.gen = FIRST};
 
-    (void)state;
     assert_int_equal(marked(21, older), FIRST);
     assert_int_equal(judge(21, open), LK__VERDICT_OK);
 }
 
 /* No script answers so. */
-static void facts_that_say_nothing_decide_nothing(void **state)
+static void facts_that_say_nothing_decide_nothing(NO_STATE)
 {
     const lk__latch_facts nothing = {.open = false};
 
-    (void)state;
     assert_int_equal(marked(NEW, nothing), NEW);
     assert_int_equal(marked(FIRST, nothing), FIRST);
     assert_int_equal(marked(GAP, nothing), GAP);

@@ -5,8 +5,6 @@
 
 #include <latchkey/redlock.h>
 
-#include <stdlib.h>
-
 #include "base/deadline.h"
 #include "redlock/validity.h"
 #include "support/check.h"
@@ -24,56 +22,51 @@ static lk__tally_vote granted(const char *server, uint64_t until)
 
 /* ---- by example ----------------------------------------------------------------- */
 
-static void most_is_more_than_half(void **state)
+static void most_is_more_than_half(NO_STATE)
 {
-    (void)state;
     assert_int_equal(lk__quorum(1), 1);
     assert_int_equal(lk__quorum(3), 2);
     assert_int_equal(lk__quorum(5), 3);
     assert_int_equal(lk__quorum(9), 5);
 }
 
-static void it_lasts_as_long_as_most_votes_do(void **state)
+static void it_lasts_as_long_as_most_votes_do(NO_STATE)
 {
     const lk__tally_vote votes[] = {granted("a", 50), granted("b", 10),
                                     granted("c", 40), granted("d", 30),
                                     granted("e", 20)};
 
-    (void)state;
     assert_int_equal(lk__tally_until(5, votes), 30);
     assert_int_equal(lk__tally_until(3, votes), 40);
     assert_int_equal(lk__tally_until(1, votes), 50);
 }
 
-static void a_minority_is_nothing(void **state)
+static void a_minority_is_nothing(NO_STATE)
 {
     const lk__tally_vote votes[] = {granted("a", 50), granted("b", 40),
                                     granted("c", 0), granted("d", 0),
                                     granted("e", 0)};
 
-    (void)state;
     assert_int_equal(lk__tally_until(5, votes), 0);
     assert_int_equal(lk__tally_until(3, votes), 40);
 }
 
-static void a_server_counts_once_with_its_latest_time(void **state)
+static void a_server_counts_once_with_its_latest_time(NO_STATE)
 {
     const lk__tally_vote votes[] = {granted("a", 50), granted("a", 60),
                                     granted("a", 60)};
     const lk__tally_vote more[] = {granted("a", 50), granted("a", 60),
                                    granted("b", 70)};
 
-    (void)state;
     assert_int_equal(lk__tally_until(3, votes), 0);
     assert_int_equal(lk__tally_until(3, more), 60);
 }
 
-static void an_unknown_server_counts_only_alone(void **state)
+static void an_unknown_server_counts_only_alone(NO_STATE)
 {
     const lk__tally_vote votes[] = {granted("", 50), granted("", 60),
                                     granted("b", 70)};
 
-    (void)state;
     assert_int_equal(lk__tally_until(1, votes), 50);
     assert_int_equal(lk__tally_until(3, votes), 0);
 }
@@ -96,9 +89,8 @@ static lk__tally judge(const char *votes)
     return lk__tally_judge(count, all);
 }
 
-static void an_attempt_is_decided_as_soon_as_it_can_be(void **state)
+static void an_attempt_is_decided_as_soon_as_it_can_be(NO_STATE)
 {
-    (void)state;
     assert_int_equal(judge("g"), LK__TALLY_WON);
     assert_int_equal(judge("b"), LK__TALLY_BUSY);
     assert_int_equal(judge("a"), LK__TALLY_ABSENT);
@@ -115,9 +107,8 @@ static void an_attempt_is_decided_as_soon_as_it_can_be(void **state)
     assert_int_equal(judge("ggaaa"), LK__TALLY_ABSENT);
 }
 
-static void a_slow_server_does_not_put_off_a_refusal(void **state)
+static void a_slow_server_does_not_put_off_a_refusal(NO_STATE)
 {
-    (void)state;
     assert_int_equal(judge("ggbss"), LK__TALLY_BUSY);
     assert_int_equal(judge("gbbss"), LK__TALLY_BUSY);
     assert_int_equal(judge("ggbps"), LK__TALLY_OPEN);
@@ -200,16 +191,14 @@ static size_t failures(uint64_t slow, uint64_t fast)
     return failed;
 }
 
-static void most_servers_keep_what_is_believed(void **state)
+static void most_servers_keep_what_is_believed(NO_STATE)
 {
-    (void)state;
     assert_int_equal(failures(9900, 10100), 0);
 }
 
 /* Else the trial above would prove nothing. */
-static void with_clocks_beyond_the_drift_they_do_not(void **state)
+static void with_clocks_beyond_the_drift_they_do_not(NO_STATE)
 {
-    (void)state;
     assert_true(failures(10202, 10202) > 0);
 }
 

@@ -60,9 +60,8 @@ static unsigned slot_of_form(const char *form, const char *name)
     return slot(key);
 }
 
-static void the_keys_of_a_name_share_its_slot(void **state)
+static void the_keys_of_a_name_share_its_slot(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         for (size_t j = 0; j < families[i].count * NAMES; j++) {
             const char *form = families[i].forms[j / NAMES];
@@ -77,9 +76,8 @@ static void the_keys_of_a_name_share_its_slot(void **state)
 }
 
 /* Others than the library chose its keys. */
-static void the_keys_of_a_siglock_do_if_the_name_has_a_tag(void **state)
+static void the_keys_of_a_siglock_do_if_the_name_has_a_tag(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < LK__SIGLOCK_KEYS * (size_t)NAMES; i++) {
         const char *name = names[i % NAMES];
 

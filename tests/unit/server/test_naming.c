@@ -20,9 +20,8 @@ static uint64_t at(uint64_t ms)
     return (START_MS + ms) * MS;
 }
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     memset(namings, 0, sizeof(namings));
     return 0;
 }
@@ -50,9 +49,8 @@ static void assert_named(size_t count, uint64_t ms, const char *host)
         assert_string_equal(majority.named->host, host);
 }
 
-static void a_majority_has_to_name_it(void **state)
+static void a_majority_has_to_name_it(NO_STATE)
 {
-    (void)state;
     assert_named(3, 0, NULL);
     say(0, "a", 0);
     assert_named(1, 0, "a");
@@ -66,17 +64,15 @@ static void a_majority_has_to_name_it(void **state)
     assert_named(3, 1, "b");
 }
 
-static void another_port_is_another_master(void **state)
+static void another_port_is_another_master(NO_STATE)
 {
-    (void)state;
     lk__naming_note(&namings[0], "a", 1, at(0), at(0));
     lk__naming_note(&namings[1], "a", 2, at(0), at(0));
     assert_named(2, 0, NULL);
 }
 
-static void it_is_one_of_all_that_the_sentinels_know(void **state)
+static void it_is_one_of_all_that_the_sentinels_know(NO_STATE)
 {
-    (void)state;
     say(0, "a", 0);
     say(1, "a", 0);
     namings[1].others = 2;
@@ -87,18 +83,16 @@ static void it_is_one_of_all_that_the_sentinels_know(void **state)
     assert_int_equal(judge(2, 0).needed, 3);
 }
 
-static void nobody_is_no_master(void **state)
+static void nobody_is_no_master(NO_STATE)
 {
-    (void)state;
     say(0, "", 0);
     say(1, "", 0);
     assert_named(2, 0, NULL);
     assert_int_equal(judge(2, 0).heard, 2);
 }
 
-static void who_was_not_heard_lately_names_nobody(void **state)
+static void who_was_not_heard_lately_names_nobody(NO_STATE)
 {
-    (void)state;
     say(0, "a", 0);
     say(1, "a", 100);
     assert_named(2, LK__BELIEF_MS - 1, "a");
@@ -107,9 +101,8 @@ static void who_was_not_heard_lately_names_nobody(void **state)
 }
 
 /* The two that were asked last of three. */
-static void it_is_believed_from_when_a_majority_was_asked(void **state)
+static void it_is_believed_from_when_a_majority_was_asked(NO_STATE)
 {
-    (void)state;
     say(0, "a", 10);
     say(1, "a", 30);
     say(2, "a", 20);
@@ -125,9 +118,8 @@ static void it_is_believed_from_when_a_majority_was_asked(void **state)
 }
 
 /* A majority may have named the one before up to the second of three. */
-static void another_is_believed_up_to_then(void **state)
+static void another_is_believed_up_to_then(NO_STATE)
 {
-    (void)state;
     say(0, "a", 10);
     say(1, "a", 30);
     say(2, "a", 20);
@@ -143,18 +135,16 @@ static void another_is_believed_up_to_then(void **state)
     assert_int_equal(judge(3, 5300).from, at(5200 + LK__BELIEF_MS));
 }
 
-static void an_answer_counts_from_when_it_came(void **state)
+static void an_answer_counts_from_when_it_came(NO_STATE)
 {
-    (void)state;
     lk__naming_note(&namings[0], "a", 1, at(0), at(70));
     assert_int_equal(judge(1, 80).until, lk__deadline_ns(at(0), LK__BELIEF_MS));
     assert_int_equal(judge(1, 80).from, at(70 + LK__BELIEF_MS));
 }
 
 /* It may have named another meanwhile. */
-static void after_a_gap_it_begins_anew(void **state)
+static void after_a_gap_it_begins_anew(NO_STATE)
 {
-    (void)state;
     say(0, "a", 0);
     say(0, "a", LK__BELIEF_MS);
     assert_int_equal(judge(1, LK__BELIEF_MS).from, at(LK__BELIEF_MS));
@@ -163,9 +153,8 @@ static void after_a_gap_it_begins_anew(void **state)
                      at(3 * LK__BELIEF_MS + 1));
 }
 
-static void a_sentinel_that_has_named_it_for_long_is_believed(void **state)
+static void a_sentinel_that_has_named_it_for_long_is_believed(NO_STATE)
 {
-    (void)state;
     say(0, "a", 0);
     lk__naming_aged(&namings[0], at(10), 500);
     assert_int_equal(namings[0].since, at(10) - 500 * MS);
@@ -201,9 +190,8 @@ static void assert_apart(const lk__naming *old, const lk__naming *new)
     }
 }
 
-static void two_clients_never_believe_two_masters(void **state)
+static void two_clients_never_believe_two_masters(NO_STATE)
 {
-    (void)state;
     for (unsigned trial = 0; trial < 1U << 12; trial++) {
         lk__naming old[3] = {0}, new[3] = {0};
         unsigned bits = trial;
@@ -223,12 +211,11 @@ static void two_clients_never_believe_two_masters(void **state)
     }
 }
 
-static void where_speed_matters_most_votes_do(void **state)
+static void where_speed_matters_most_votes_do(NO_STATE)
 {
     const lk__naming followed = {.host = "b", .port = 1};
     lk__majority majority;
 
-    (void)state;
     say(0, "a", 0);
     majority = lk__naming_judge(namings, 3, LK_FAILOVER_FAST, NULL, at(1));
     assert_string_equal(majority.named->host, "a");

@@ -40,45 +40,41 @@ static void assert_to(const char *text, const char *host, unsigned port)
     assert_int_equal(redirect.to.port, port);
 }
 
-static void a_slot_is_elsewhere(void **state)
+static void a_slot_is_elsewhere(NO_STATE)
 {
-    (void)state;
     assert_to("MOVED 449 10.0.0.1:7000", "10.0.0.1", 7000);
     assert_to("MOVED 449 r-1.cache.example:65535", "r-1.cache.example", 65535);
     assert_to("MOVED 449 2001:db8::7:7000", "2001:db8::7", 7000);
     assert_to("MOVED 449 ::1:7000", "::1", 7000);
 }
 
-static void without_a_host_it_is_the_one_that_was_asked(void **state)
+static void without_a_host_it_is_the_one_that_was_asked(NO_STATE)
 {
-    (void)state;
     assert_to("MOVED 449 :21003", "asked", 21003);
     assert_to("MOVED 449 ?:21003", "asked", 21003);
 }
 
-static void one_request_goes_elsewhere(void **state)
+static void one_request_goes_elsewhere(NO_STATE)
 {
     lk__redirect redirect = read_text("ASK 0 10.0.0.1:7000");
 
-    (void)state;
     assert_int_equal(redirect.kind, LK__REDIRECT_ASK);
     assert_int_equal(redirect.slot, 0);
     assert_string_equal(redirect.to.host, "10.0.0.1");
     assert_int_equal(redirect.to.port, 7000);
 }
 
-static void the_slot_is_the_requests_own(void **state)
+static void the_slot_is_the_requests_own(NO_STATE)
 {
     static const char text[] = "ASK 449 10.0.0.1:7000";
 
-    (void)state;
     assert_int_equal(read_bytes(text, strlen(text), 449).kind,
                      LK__REDIRECT_ASK);
     assert_int_equal(read_bytes(text, strlen(text), 450).kind,
                      LK__REDIRECT_BAD);
 }
 
-static void to_nowhere_is_refused(void **state)
+static void to_nowhere_is_refused(NO_STATE)
 {
     static const char *const texts[] = {
         "MOVED",
@@ -111,27 +107,24 @@ static void to_nowhere_is_refused(void **state)
         "MOVED 18446744073709551617 a:7000",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (kind_of(texts[i]) != LK__REDIRECT_BAD)
             fail_msg("it was taken: %s", texts[i]);
     }
 }
 
-static void an_address_ends_with_the_answer(void **state)
+static void an_address_ends_with_the_answer(NO_STATE)
 {
     static const char bytes[] = "MOVED 449 a:7000\0b:7001";
 
-    (void)state;
     assert_int_equal(read_bytes(bytes, sizeof(bytes) - 1, LK__SLOTS).kind,
                      LK__REDIRECT_BAD);
 }
 
-static void a_host_is_not_too_long(void **state)
+static void a_host_is_not_too_long(NO_STATE)
 {
     char text[400] = "MOVED 1 ";
 
-    (void)state;
     memset(text + strlen(text), 'h', 255);
     memcpy(text + 8 + 255, ":7000", 6);
     assert_int_equal(kind_of(text), LK__REDIRECT_MOVED);
@@ -139,9 +132,8 @@ static void a_host_is_not_too_long(void **state)
     assert_int_equal(kind_of(text), LK__REDIRECT_BAD);
 }
 
-static void nobody_serves_it_now(void **state)
+static void nobody_serves_it_now(NO_STATE)
 {
-    (void)state;
     assert_int_equal(kind_of("TRYAGAIN Multiple keys request during rehashing "
                              "of slot"),
                      LK__REDIRECT_TRYAGAIN);
@@ -157,9 +149,8 @@ static void nobody_serves_it_now(void **state)
                      LK__REDIRECT_CROSSSLOT);
 }
 
-static void a_script_met_a_key_of_another_node(void **state)
+static void a_script_met_a_key_of_another_node(NO_STATE)
 {
-    (void)state;
     /* Redis 6.2, in a script that called and in one that answered the error */
     assert_int_equal(
         kind_of("ERR Error running script (call to f_0a): @user_script:1: "
@@ -180,7 +171,7 @@ static void a_script_met_a_key_of_another_node(void **state)
                      LK__REDIRECT_FOREIGN);
 }
 
-static void other_answers_redirect_nobody(void **state)
+static void other_answers_redirect_nobody(NO_STATE)
 {
     static char words[] = "MOVED 449 10.0.0.1:7000";
     redisReply reply = {.type = REDIS_REPLY_STRING,
@@ -188,7 +179,6 @@ static void other_answers_redirect_nobody(void **state)
                         .str = words};
     lk__redirect redirect;
 
-    (void)state;
     lk__redirect_read(&redirect, &reply, LK__SLOTS, "asked");
     assert_int_equal(redirect.kind, LK__REDIRECT_NONE);
     assert_int_equal(kind_of(""), LK__REDIRECT_NONE);

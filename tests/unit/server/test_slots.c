@@ -154,13 +154,12 @@ static void assert_host(const char *host, const char *read)
 
 /* ---- what servers say ------------------------------------------------------- */
 
-static void each_range_has_its_master(void **state)
+static void each_range_has_its_master(NO_STATE)
 {
     lk__slots *slots =
         map("[[0 8191 [\"10.0.0.1\" 7000 \"id1\" []] [\"10.0.0.3\" 7002 "
             "\"id3\" []]] [8192 16383 [\"10.0.0.2\" 7001 \"id2\" []]]]");
 
-    (void)state;
     assert_string_equal(owner(slots, 0), "10.0.0.1 7000");
     assert_string_equal(owner(slots, 8191), "10.0.0.1 7000");
     assert_string_equal(owner(slots, 8192), "10.0.0.2 7001");
@@ -169,11 +168,10 @@ static void each_range_has_its_master(void **state)
     lk__slots_free(slots);
 }
 
-static void ranges_come_in_any_order_and_with_gaps(void **state)
+static void ranges_come_in_any_order_and_with_gaps(NO_STATE)
 {
     lk__slots *slots = map("[[9 9 [\"b\" 1]] [0 4 [\"a\" 1]] [6 7 [\"b\" 1]]]");
 
-    (void)state;
     assert_string_equal(owner(slots, 4), "a 1");
     assert_string_equal(owner(slots, 5), "");
     assert_string_equal(owner(slots, 6), "b 1");
@@ -184,57 +182,52 @@ static void ranges_come_in_any_order_and_with_gaps(void **state)
     lk__slots_free(slots);
 }
 
-static void a_node_may_know_no_slots(void **state)
+static void a_node_may_know_no_slots(NO_STATE)
 {
     lk__slots *slots = map("[]");
 
-    (void)state;
     assert_int_equal(slots->master_count, 0);
     assert_string_equal(owner(slots, 0), "");
     lk__slots_free(slots);
 }
 
-static void who_names_no_host_means_the_one_that_was_asked(void **state)
+static void who_names_no_host_means_the_one_that_was_asked(NO_STATE)
 {
-    (void)state;
     assert_host("nil", "asked");
     assert_host("\"\"", "asked");
     assert_host("\"?\"", "asked");
     assert_host("\"??\"", "??");
 }
 
-static void a_host_is_a_name_or_a_number(void **state)
+static void a_host_is_a_name_or_a_number(NO_STATE)
 {
-    (void)state;
     assert_host("\"2001:db8::7\"", "2001:db8::7");
     assert_host("\"fe80::1%eth0\"", "fe80::1%eth0");
     assert_host("\"r-1.cache.example\"", "r-1.cache.example");
 }
 
-static void what_else_is_said_of_a_node_is_passed_over(void **state)
+static void what_else_is_said_of_a_node_is_passed_over(NO_STATE)
 {
     lk__slots *slots =
         map("[[0 0 [\"h.example\" 7000 \"id\" [\"ip\" \"10.0.0.1\"] 8 nil] "
             "[7 nil] nil []]]");
 
-    (void)state;
     assert_string_equal(owner(slots, 0), "h.example 7000");
     lk__slots_free(slots);
 }
 
-static void a_host_is_the_same_in_any_case(void **state)
+static void a_host_is_the_same_in_any_case(NO_STATE)
 {
     lk__slots *slots = map("[[0 0 [\"Host\" 1]] [1 1 [\"hosT\" 1]]"
                            " [2 2 [\"host\" 2]]]");
 
-    (void)state;
     assert_int_equal(slots->master_count, 2);
     lk__slots_free(slots);
 }
 
 /* ---- what is refused ---------------------------------------------------------- */
 
-static void what_is_no_map_is_refused(void **state)
+static void what_is_no_map_is_refused(NO_STATE)
 {
     static const char *const answers[] = {
         "7",
@@ -259,14 +252,12 @@ static void what_is_no_map_is_refused(void **state)
         "[[0 5 [\"a\" 7000]] 7]",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
         assert_refused(answers[i]);
 }
 
-static void ranges_are_of_slots_and_each_has_one_master(void **state)
+static void ranges_are_of_slots_and_each_has_one_master(NO_STATE)
 {
-    (void)state;
     assert_refused("[[:-1 5 [\"a\" 7000]]]");
     assert_refused("[[5 4 [\"a\" 7000]]]");
     assert_refused("[[0 16384 [\"a\" 7000]]]");
@@ -276,9 +267,8 @@ static void ranges_are_of_slots_and_each_has_one_master(void **state)
     assert_refused("[[0 5 [\"a\" 7000]] [3 3 [\"b\" 7000]]]");
 }
 
-static void ports_are_1_to_65535(void **state)
+static void ports_are_1_to_65535(NO_STATE)
 {
-    (void)state;
     lk__slots_free(map("[[0 5 [\"a\" 1]] [6 6 [\"a\" 65535]]]"));
     assert_refused("[[0 5 [\"a\" 0]]]");
     assert_refused("[[0 5 [\"a\" 65536]]]");
@@ -286,11 +276,10 @@ static void ports_are_1_to_65535(void **state)
     assert_refused("[[0 5 [\"a\" :4294967297]]]");
 }
 
-static void hosts_are_visible_and_not_too_long(void **state)
+static void hosts_are_visible_and_not_too_long(NO_STATE)
 {
     char longest[256], text[400];
 
-    (void)state;
     memset(longest, 'h', 255);
     longest[255] = '\0';
     (void)snprintf(text, sizeof(text), "\"%s\"", longest);
@@ -304,14 +293,13 @@ static void hosts_are_visible_and_not_too_long(void **state)
     assert_refused("[[0 5 [\"\xc3\xa4\" 7000]]]");
 }
 
-static void a_host_has_no_end_in_it(void **state)
+static void a_host_has_no_end_in_it(NO_STATE)
 {
     static const char bytes[] =
         "*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n$3\r\na\0b\r\n:7000"
         "\r\n";
     lk__slots *slots = NULL;
 
-    (void)state;
     assert_status(read_reply(&slots, reply_of(bytes, sizeof(bytes) - 1)),
                   LK_EPROTO);
 }
@@ -335,11 +323,10 @@ static lk_status read_many(lk__slots **ret_slots, unsigned count)
     return status;
 }
 
-static void there_are_at_most_1000_masters(void **state)
+static void there_are_at_most_1000_masters(NO_STATE)
 {
     lk__slots *slots = NULL;
 
-    (void)state;
     assert_status(read_many(&slots, 1001), LK_EPROTO);
     assert_status(read_many(&slots, 1000), LK_OK);
     for (unsigned i = 0; i < 1000; i++)
@@ -349,24 +336,22 @@ static void there_are_at_most_1000_masters(void **state)
 
 /* ---- errors of the server's ------------------------------------------------- */
 
-static void a_server_without_a_cluster_is_told_by_name(void **state)
+static void a_server_without_a_cluster_is_told_by_name(NO_STATE)
 {
     redisReply *reply = error("ERR This instance has cluster support disabled");
     lk__slots *slots = NULL;
     const char *words = NULL;
 
-    (void)state;
     assert_status(lk__slots_new(&slots, reply, "asked", &words), LK_ENOTSUP);
     assert_string_equal(words, "the server is no node of a cluster; write "
                                "redis://host:port");
     freeReplyObject(reply);
 }
 
-static void another_error_means_what_it_means_anywhere(void **state)
+static void another_error_means_what_it_means_anywhere(NO_STATE)
 {
     lk__slots *slots = NULL;
 
-    (void)state;
     assert_status(read_reply(&slots, error("NOPERM this user has no permissions"
                                            " to run the 'cluster' command")),
                   LK_EDENIED);
@@ -386,13 +371,12 @@ static bool fails(void)
     return left-- == 0;
 }
 
-static void without_memory_there_is_no_map(void **state)
+static void without_memory_there_is_no_map(NO_STATE)
 {
     lk_status status = LK_ENOMEM;
     lk__slots *slots = NULL;
     int tries = 0;
 
-    (void)state;
     while (status == LK_ENOMEM) {
         redisReply *reply =
             answer("[[0 0 [\"a\" 1]] [1 1 [\"a\" 2]] [2 2 [\"a\""
@@ -431,11 +415,10 @@ static void assert_same(const char *a, const char *b, bool same)
     lk__slots_free(map_b);
 }
 
-static void maps_are_compared_by_masters(void **state)
+static void maps_are_compared_by_masters(NO_STATE)
 {
     static const char map_1[] = "[[0 9 [\"a\" 1]] [11 19 [\"b\" 1]]]";
 
-    (void)state;
     assert_same("[]", "[]", true);
     assert_same(map_1, map_1, true);
     assert_same(map_1, "[[11 15 [\"B\" 1]] [16 19 [\"b\" 1]] [0 9 [\"A\" 1]]]",
@@ -451,12 +434,11 @@ static void maps_are_compared_by_masters(void **state)
                 false);
 }
 
-static void what_is_no_map_says_nothing(void **state)
+static void what_is_no_map_says_nothing(NO_STATE)
 {
     lk__slots *slots = map("[[0 9 [\"a\" 1]] [11 19 [\"b\" 1]]]");
     redisReply *refusal = error("LOADING");
 
-    (void)state;
     assert_false(lk__slots_says(slots, refusal, "asked"));
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19]]"));
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19 [\"b\" 0]]]"));

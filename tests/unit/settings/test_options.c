@@ -22,44 +22,40 @@ typedef struct v2 {
     uint64_t b;
 } v2;
 
-static void null_means_all_defaults(void **state)
+static void null_means_all_defaults(NO_STATE)
 {
     v2 ours = {.a = 7};
 
-    (void)state;
     assert_status(lk__options_copy(&ours, sizeof(ours), NULL), LK_OK);
     assert_int_equal(ours.a, 0);
 }
 
-static void an_older_caller_gets_defaults_for_new_fields(void **state)
+static void an_older_caller_gets_defaults_for_new_fields(NO_STATE)
 {
     v1 theirs = {.size = sizeof(theirs), .a = 7};
     v2 ours = {.b = 9};
 
-    (void)state;
     assert_status(lk__options_copy(&ours, sizeof(ours), &theirs), LK_OK);
     assert_int_equal(ours.a, 7);
     assert_int_equal(ours.b, 0);
 }
 
-static void a_newer_caller_is_refused_what_we_do_not_know(void **state)
+static void a_newer_caller_is_refused_what_we_do_not_know(NO_STATE)
 {
     v2 theirs = {.size = sizeof(theirs), .a = 7};
     v1 ours;
 
-    (void)state;
     assert_status(lk__options_copy(&ours, sizeof(ours), &theirs), LK_OK);
     assert_int_equal(ours.a, 7);
     theirs.b = 1;
     assert_status(lk__options_copy(&ours, sizeof(ours), &theirs), LK_ENOTSUP);
 }
 
-static void a_forgotten_size_is_refused(void **state)
+static void a_forgotten_size_is_refused(NO_STATE)
 {
     v1 theirs = {.a = 7};
     v1 ours;
 
-    (void)state;
     assert_status(lk__options_copy(&ours, sizeof(ours), &theirs), LK_EINVAL);
 }
 
@@ -67,9 +63,8 @@ static void a_forgotten_size_is_refused(void **state)
 
 static lk_client_options options;
 
-static int begin(void **state)
+static int begin(NO_STATE)
 {
-    (void)state;
     options = (lk_client_options){LK_CLIENT_OPTIONS_INIT};
     return 0;
 }
@@ -90,18 +85,16 @@ assert_refused(const char *key, const char *value, const char *words)
     assert_memory_equal(&options, &before, sizeof(options));
 }
 
-static void a_string_is_borrowed(void **state)
+static void a_string_is_borrowed(NO_STATE)
 {
     const char *user = "app";
 
-    (void)state;
     assert_set("user", user);
     assert_ptr_equal(options.user, user);
 }
 
-static void a_time_takes_a_unit(void **state)
+static void a_time_takes_a_unit(NO_STATE)
 {
-    (void)state;
     assert_set("offline_ms", "250");
     assert_int_equal(options.offline_ms, 250);
     assert_set("offline_ms", "500ms");
@@ -118,9 +111,8 @@ static void a_time_takes_a_unit(void **state)
     assert_int_equal(options.offline_ms, 3601001);
 }
 
-static void a_time_is_taken_as_a_clock_shows_it(void **state)
+static void a_time_is_taken_as_a_clock_shows_it(NO_STATE)
 {
-    (void)state;
     assert_set("offline_ms", "0:42");
     assert_int_equal(options.offline_ms, 42000);
     assert_set("offline_ms", "1:02:03");
@@ -140,9 +132,8 @@ static void a_time_is_taken_as_a_clock_shows_it(void **state)
     assert_refused("offline_ms", "307445734561825:52", "has to be a time");
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void what_is_no_time_is_refused(NO_STATE)
 {
-    (void)state;
     assert_refused("offline_ms", "", "offline_ms has no value");
     assert_refused("offline_ms", "s", "it has to be a time");
     assert_refused("offline_ms", "5 s", "it has to be a time");
@@ -159,9 +150,8 @@ static void what_is_no_time_is_refused(void **state)
     assert_refused("offline_ms", "1h18446744073709551615ms", "it has to be");
 }
 
-static void what_overflows_is_refused(void **state)
+static void what_overflows_is_refused(NO_STATE)
 {
-    (void)state;
     assert_refused("offline_ms", "18446744073709551616", "has to be a time");
     assert_refused("offline_ms", "99999999999999999999999", "has to be a time");
     /* 2^64 ms and a little, which would come out as a small number. */
@@ -169,9 +159,8 @@ static void what_overflows_is_refused(void **state)
     assert_refused("db", "18446744073709551616", "a number of digits only");
 }
 
-static void a_number_has_bounds(void **state)
+static void a_number_has_bounds(NO_STATE)
 {
-    (void)state;
     assert_set("db", "0");
     assert_set("db", "2147483647");
     assert_int_equal(options.db, 2147483647);
@@ -185,9 +174,8 @@ static void a_number_has_bounds(void **state)
     assert_refused("connect_timeout_ms", "0", "it has to be 1 to");
 }
 
-static void a_choice_takes_its_words(void **state)
+static void a_choice_takes_its_words(NO_STATE)
 {
-    (void)state;
     assert_set("interop", "redisson");
     assert_int_equal(options.interop, LK_INTEROP_REDISSON);
     assert_set("interop", "auto");
@@ -201,9 +189,8 @@ static void a_choice_takes_its_words(void **state)
     assert_refused("interop", "Redisson", "auto or redisson");
 }
 
-static void a_flag_takes_its_words(void **state)
+static void a_flag_takes_its_words(NO_STATE)
 {
-    (void)state;
     assert_set("dispatch", "yes");
     assert_int_equal(options.dispatch, 1);
     assert_set("dispatch", "off");
@@ -211,11 +198,10 @@ static void a_flag_takes_its_words(void **state)
     assert_refused("dispatch", "2", "a flag");
 }
 
-static void a_name_is_what_the_server_takes(void **state)
+static void a_name_is_what_the_server_takes(NO_STATE)
 {
     char longest[130];
 
-    (void)state;
     memset(longest, 'n', sizeof(longest));
     longest[129] = '\0';
     assert_refused("name", longest, "name is longer than 128 bytes");
@@ -225,9 +211,8 @@ static void a_name_is_what_the_server_takes(void **state)
     assert_refused("name", "caf\xc3\xa9", "visible ASCII");
 }
 
-static void an_unknown_key_is_told_the_nearest(void **state)
+static void an_unknown_key_is_told_the_nearest(NO_STATE)
 {
-    (void)state;
     assert_refused("pasword", "x", "the nearest is 'password'");
     assert_refused("connect_timeout", "x", "'connect_timeout_ms'");
     assert_refused("offlne_ms", "x", "the nearest is 'offline_ms'");
@@ -236,27 +221,24 @@ static void an_unknown_key_is_told_the_nearest(void **state)
                    "so long a name");
 }
 
-static void what_is_no_text_cannot_be_set(void **state)
+static void what_is_no_text_cannot_be_set(NO_STATE)
 {
-    (void)state;
     assert_refused("log", "x", "there is no option 'log'");
     assert_refused("log_data", "x", "there is no option 'log_data'");
     assert_refused("size", "8", "there is no option 'size'");
 }
 
-static void an_error_never_shows_the_password(void **state)
+static void an_error_never_shows_the_password(NO_STATE)
 {
     static char secret[16400];
 
-    (void)state;
     memset(secret, 's', sizeof(secret) - 1);
     assert_refused("password", secret, "password is longer than");
     assert_null(strstr(lk_last_error(), "sss"));
 }
 
-static void setting_needs_an_initialised_struct(void **state)
+static void setting_needs_an_initialised_struct(NO_STATE)
 {
-    (void)state;
     options.size = 0;
     assert_refused("db", "1", "size is not set");
     assert_status(lk_client_options_set(NULL, "db", "1"), LK_EINVAL);
@@ -264,9 +246,8 @@ static void setting_needs_an_initialised_struct(void **state)
     assert_status(lk_client_options_set(&options, "db", NULL), LK_EINVAL);
 }
 
-static void a_field_beyond_the_size_is_not_touched(void **state)
+static void a_field_beyond_the_size_is_not_touched(NO_STATE)
 {
-    (void)state;
     options.size = offsetof(lk_client_options, db);
     assert_refused("db", "1", "db is beyond the size");
     assert_set("user", "app");
@@ -274,13 +255,11 @@ static void a_field_beyond_the_size_is_not_touched(void **state)
 
 /* ---- the table ---------------------------------------------------------- */
 
-static void
-the_table_names_every_field_but_those_of_the_struct_alone(void **state)
+static void the_table_names_every_field_but_those_of_the_struct_alone(NO_STATE)
 {
     size_t size = sizeof(options.size) + sizeof(options.log) +
                   sizeof(options.log_data) + sizeof(options.under);
 
-    (void)state;
     for (size_t i = 0; i < lk__option_count; i++) {
         size += sizeof(uint64_t);
         for (size_t j = 0; j < i; j++)
@@ -289,9 +268,8 @@ the_table_names_every_field_but_those_of_the_struct_alone(void **state)
     assert_int_equal(size, sizeof(lk_client_options));
 }
 
-static void every_default_lies_within_its_bounds(void **state)
+static void every_default_lies_within_its_bounds(NO_STATE)
 {
-    (void)state;
     for (size_t i = 0; i < lk__option_count; i++) {
         const lk__option *option = &lk__options[i];
 
@@ -305,9 +283,8 @@ static void every_default_lies_within_its_bounds(void **state)
 
 static lk__settings settings;
 
-static int end(void **state)
+static int end(NO_STATE)
 {
-    (void)state;
     lk__settings_done(&settings);
     return 0;
 }
@@ -317,9 +294,8 @@ static void assert_made(const char *url)
     assert_status(lk__settings_make(&settings, url, &options), LK_OK);
 }
 
-static void everything_has_a_default(void **state)
+static void everything_has_a_default(NO_STATE)
 {
-    (void)state;
     assert_status(lk__settings_make(&settings, "redis://", NULL), LK_OK);
     assert_string_equal(settings.address.host, "127.0.0.1");
     assert_null(settings.address.path);
@@ -338,17 +314,15 @@ static void everything_has_a_default(void **state)
     assert_true(settings.log == NULL);
 }
 
-static void the_default_name_is_the_programs(void **state)
+static void the_default_name_is_the_programs(NO_STATE)
 {
-    (void)state;
     assert_made("redis://");
     assert_non_null(strstr(settings.name, "options"));
     assert_null(strchr(settings.name, '/'));
 }
 
-static void the_url_beats_the_default(void **state)
+static void the_url_beats_the_default(NO_STATE)
 {
-    (void)state;
     assert_made("redis://u:p@h:1/3?name=n&offline_ms=7s&dispatch=1");
     assert_string_equal(settings.address.host, "h");
     assert_int_equal(settings.address.port, 1);
@@ -360,9 +334,8 @@ static void the_url_beats_the_default(void **state)
     assert_true(settings.dispatch);
 }
 
-static void a_field_beats_the_url(void **state)
+static void a_field_beats_the_url(NO_STATE)
 {
-    (void)state;
     options.db = 4;
     options.user = "v";
     options.offline_ms = 8000;
@@ -375,36 +348,32 @@ static void a_field_beats_the_url(void **state)
     assert_int_equal(settings.log_level, LK_LOG_DEBUG);
 }
 
-static void a_socket_has_a_path_and_no_host(void **state)
+static void a_socket_has_a_path_and_no_host(NO_STATE)
 {
-    (void)state;
     assert_made("unix:/run/redis.sock");
     assert_string_equal(settings.address.path, "/run/redis.sock");
     assert_null(settings.address.host);
 }
 
-static void a_user_always_comes_with_a_password(void **state)
+static void a_user_always_comes_with_a_password(NO_STATE)
 {
-    (void)state;
     options.user = "app";
     assert_made("redis://h");
     assert_string_equal(settings.password, "");
 }
 
-static void an_empty_password_alone_is_none(void **state)
+static void an_empty_password_alone_is_none(NO_STATE)
 {
-    (void)state;
     options.password = "";
     assert_made("redis://h");
     assert_null(settings.password);
 }
 
-static void settings_keep_no_pointer_to_the_callers_strings(void **state)
+static void settings_keep_no_pointer_to_the_callers_strings(NO_STATE)
 {
     char url[] = "redis://u:p@h?name=n";
     char user[] = "v";
 
-    (void)state;
     options.user = user;
     assert_made(url);
     memset(url, 'x', sizeof(url) - 1);
@@ -415,9 +384,8 @@ static void settings_keep_no_pointer_to_the_callers_strings(void **state)
     assert_string_equal(settings.name, "n");
 }
 
-static void a_field_out_of_bounds_is_refused(void **state)
+static void a_field_out_of_bounds_is_refused(NO_STATE)
 {
-    (void)state;
     options.watchdog_ms = 99;
     assert_status(lk__settings_make(&settings, "redis://", &options),
                   LK_EINVAL);
@@ -433,11 +401,10 @@ static void a_field_out_of_bounds_is_refused(void **state)
     assert_non_null(strstr(lk_last_error(), "user is empty"));
 }
 
-static void a_failure_leaves_the_settings_alone(void **state)
+static void a_failure_leaves_the_settings_alone(NO_STATE)
 {
     lk__settings before = settings;
 
-    (void)state;
     assert_status(lk__settings_make(&settings, NULL, NULL), LK_EINVAL);
     assert_status(lk__settings_make(&settings, "reddis://h", NULL), LK_EURL);
     assert_memory_equal(&settings, &before, sizeof(settings));
@@ -450,12 +417,11 @@ static bool fails_at_the_end_of_the_countdown(void)
     return countdown-- == 0;
 }
 
-static void any_allocation_may_fail(void **state)
+static void any_allocation_may_fail(NO_STATE)
 {
     int failures = 0;
     lk_status status;
 
-    (void)state;
     do {
         countdown = failures;
         lk__mem_fail(fails_at_the_end_of_the_countdown);
@@ -469,9 +435,8 @@ static void any_allocation_may_fail(void **state)
     assert_int_equal(failures, 6);
 }
 
-static void settings_may_be_done_twice(void **state)
+static void settings_may_be_done_twice(NO_STATE)
 {
-    (void)state;
     assert_made("redis://:p@h");
     lk__settings_done(&settings);
     assert_null(settings.password);

@@ -21,9 +21,8 @@ static void assert_described(const char *url, const char *expected)
     assert_string_equal(twice, expected);
 }
 
-static void every_spelling_becomes_one(void **state)
+static void every_spelling_becomes_one(NO_STATE)
 {
-    (void)state;
     assert_described("redis://", "redis://127.0.0.1:6379/0");
     assert_described("VALKEY://h", "redis://h:6379/0");
     assert_described("redis://h/1?db=2", "redis://h:6379/2");
@@ -37,9 +36,8 @@ static void every_spelling_becomes_one(void **state)
                      "&interop=redisson");
 }
 
-static void sentinels_and_their_master_are_described(void **state)
+static void sentinels_and_their_master_are_described(NO_STATE)
 {
-    (void)state;
     assert_described("redis+sentinel://h1,h2:2,[::1]/m",
                      "redis+sentinel://h1:26379,h2:2,[::1]:26379/m/0");
     assert_described("redis+sentinel+tls://h/m?tls_verify=ca",
@@ -55,7 +53,7 @@ static void sentinels_and_their_master_are_described(void **state)
 }
 
 /* Each text as long as it may be, and of bytes that are shown by their codes. */
-static void the_longest_has_room(void **state)
+static void the_longest_has_room(NO_STATE)
 {
     static const struct {
         const char *key;
@@ -68,7 +66,6 @@ static void the_longest_has_room(void **state)
     static char url[32768], text[LK_URL_DESCRIPTION_SIZE];
     size_t used = (size_t)snprintf(url, sizeof(url), "%s", host);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         used += (size_t)snprintf(url + used, sizeof(url) - used,
                                  "&%s=", texts[i].key);
@@ -80,19 +77,17 @@ static void the_longest_has_room(void **state)
     assert_non_null(strstr(text, "tls_server_name=%21"));
 }
 
-static void a_zone_is_no_longer_than_a_name_may_be(void **state)
+static void a_zone_is_no_longer_than_a_name_may_be(NO_STATE)
 {
     char zone[257] = "", url[300], text[64];
 
-    (void)state;
     memset(zone, 'z', sizeof(zone) - 1);
     (void)snprintf(url, sizeof(url), "redis://[fe80::1%%25%s]", zone);
     assert_status(lk_url_describe(url, text, sizeof(text)), LK_EURL);
 }
 
-static void a_password_is_masked_whatever_it_is(void **state)
+static void a_password_is_masked_whatever_it_is(NO_STATE)
 {
-    (void)state;
     assert_described("redis://:x@h", "redis://:***@h:6379/0");
     assert_described("redis://u:a%40b@h", "redis://u:***@h:6379/0");
     assert_described("redis://u:@h", "redis://u:@h:6379/0");
@@ -104,22 +99,20 @@ static void a_password_is_masked_whatever_it_is(void **state)
                      "tls_verify=ca");
 }
 
-static void what_is_wrong_is_refused_as_on_open(void **state)
+static void what_is_wrong_is_refused_as_on_open(NO_STATE)
 {
     char text[LK_URL_DESCRIPTION_SIZE];
 
-    (void)state;
     assert_status(lk_url_describe("gopher://h", text, sizeof(text)), LK_EURL);
     assert_status(lk_url_describe(NULL, text, sizeof(text)), LK_EINVAL);
     assert_status(lk_url_describe("redis://h", NULL, 0), LK_EINVAL);
 }
 
-static void too_little_room_is_refused_and_not_overrun(void **state)
+static void too_little_room_is_refused_and_not_overrun(NO_STATE)
 {
     char text[32];
     size_t need = strlen("redis://h:6379/0") + 1;
 
-    (void)state;
     for (size_t size = 0; size < need; size++) {
         memset(text, 'x', sizeof(text));
         assert_status(lk_url_describe("redis://h", text, size), LK_EINVAL);

@@ -439,11 +439,10 @@ static void draw(uint64_t seed, uint64_t ret_numbers[2])
     fake_world_free(world);
 }
 
-static void each_seed_has_its_own_chance(void **state)
+static void each_seed_has_its_own_chance(NO_STATE)
 {
     uint64_t one[2], again[2], other[2];
 
-    (void)state;
     draw(1, one);
     draw(1, again);
     draw(2, other);
@@ -453,9 +452,8 @@ static void each_seed_has_its_own_chance(void **state)
     assert_true(one[0] != one[1]);
 }
 
-static void one_seed_makes_one_run(void **state)
+static void one_seed_makes_one_run(NO_STATE)
 {
-    (void)state;
     assert_true(run_trace(42) == run_trace(42));
     assert_true(run_trace(42) != run_trace(43));
 }

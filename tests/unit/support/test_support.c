@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,31 +51,28 @@ static bool is_never(void *data)
     return false;
 }
 
-static void a_wait_ends_when_its_condition_comes_true(void **state)
+static void a_wait_ends_when_its_condition_comes_true(NO_STATE)
 {
     int asked = 0;
 
-    (void)state;
     assert_true(wait_until(is_third_time, &asked, SOON_MS));
     assert_int_equal(asked, 3);
 }
 
-static void a_wait_ends_at_its_deadline(void **state)
+static void a_wait_ends_at_its_deadline(NO_STATE)
 {
     uint64_t start = wait_now_ms();
     unsigned least = wait_scaled_ms(20);
 
-    (void)state;
     assert_false(wait_until(is_never, NULL, 20));
     assert_true(wait_now_ms() - start >= least);
 }
 
-static void deadlines_grow_on_a_slow_run(void **state)
+static void deadlines_grow_on_a_slow_run(NO_STATE)
 {
     const char *before = getenv("LK_TEST_SLOW");
     char kept[32] = "1";
 
-    (void)state;
     if (before != NULL)
         (void)snprintf(kept, sizeof(kept), "%s", before);
     assert_int_equal(setenv("LK_TEST_SLOW", "nonsense", 1), 0);
@@ -88,13 +84,12 @@ static void deadlines_grow_on_a_slow_run(void **state)
 
 /* ---- directories ---- */
 
-static void a_scratch_directory_is_private_and_removed(void **state)
+static void a_scratch_directory_is_private_and_removed(NO_STATE)
 {
     scratch *s = scratch_new();
     char path[64];
     struct stat info;
 
-    (void)state;
     assert_non_null(s);
     (void)snprintf(path, sizeof(path), "%s", scratch_path(s));
     assert_int_equal(stat(path, &info), 0);
@@ -141,13 +136,12 @@ static bool is_gone(void *data)
     return first == EOF && access(told->socket, F_OK) != 0;
 }
 
-static void a_killed_program_leaves_no_server_behind(void **state)
+static void a_killed_program_leaves_no_server_behind(NO_STATE)
 {
     int ends[2];
     started told;
     workers *w;
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     w = workers_start(1, start_and_hang, &ends[1]);
     assert_non_null(w);
@@ -182,31 +176,28 @@ static void a_server_keeps_to_itself(void **state)
     assert_int_equal(server_port(s), 0);
 }
 
-static void extra_arguments_win(void **state)
+static void extra_arguments_win(NO_STATE)
 {
     const char *const args[] = {"--maxmemory-policy", "allkeys-lru", NULL};
     server *s = server_start(args);
 
-    (void)state;
     assert_non_null(s);
     assert_config(s, "maxmemory-policy", "allkeys-lru");
     server_stop(s);
 }
 
-static void a_server_that_does_not_start_is_no_server(void **state)
+static void a_server_that_does_not_start_is_no_server(NO_STATE)
 {
     const char *const args[] = {"--databases", "none", NULL};
 
-    (void)state;
     assert_null(server_start(args));
 }
 
-static void a_server_may_have_a_tcp_port(void **state)
+static void a_server_may_have_a_tcp_port(NO_STATE)
 {
     server *s = server_start_tcp(NULL);
     redisContext *redis;
 
-    (void)state;
     assert_non_null(s);
     redis = redisConnect("127.0.0.1", server_port(s));
     assert_non_null(redis);
@@ -247,13 +238,12 @@ static void a_frozen_server_answers_when_it_is_thawed(void **state)
     (void)close(fd);
 }
 
-static void a_restarted_server_is_empty_and_in_the_same_place(void **state)
+static void a_restarted_server_is_empty_and_in_the_same_place(NO_STATE)
 {
     server *s = server_start_tcp(NULL);
     uint16_t port = server_port(s);
     pid_t pid = server_pid(s);
 
-    (void)state;
     assert_int_equal(server_integer(s, "INCR a"), 1);
     server_kill(s);
     assert_int_equal(server_pid(s), 0);
@@ -266,11 +256,10 @@ static void a_restarted_server_is_empty_and_in_the_same_place(void **state)
     server_stop(s);
 }
 
-static void a_server_that_died_frozen_can_be_stopped(void **state)
+static void a_server_that_died_frozen_can_be_stopped(NO_STATE)
 {
     server *s = server_start(NULL);
 
-    (void)state;
     server_freeze(s);
     (void)kill(server_pid(s), SIGKILL);
     server_thaw(s);

@@ -14,24 +14,21 @@ enum { MASTERS = 3, KEYS = 5 };
 
 static cluster *c;
 
-static int start(void **state)
+static int start(NO_STATE)
 {
-    (void)state;
     c = getenv("LK_TEST_TLS") != NULL ? cluster_start(MASTERS, 1)
                                       : cluster_start_apart(MASTERS, 1);
     return c != NULL ? 0 : -1;
 }
 
-static int stop(void **state)
+static int stop(NO_STATE)
 {
-    (void)state;
     cluster_stop(c);
     return 0;
 }
 
-static int setup(void **state)
+static int setup(NO_STATE)
 {
-    (void)state;
     cluster_wait_whole(c);
     for (size_t i = 0; i < c->count; i++) {
         server_reconnect(c->nodes[i]);
@@ -69,9 +66,8 @@ static bool agrees(server *node, const char *command)
     return agrees;
 }
 
-static void all_slots_are_shared(void **state)
+static void all_slots_are_shared(NO_STATE)
 {
-    (void)state;
     assert_ptr_equal(cluster_master_of(c, 0), c->nodes[0]);
     assert_ptr_equal(cluster_master_of(c, LK__SLOTS / 3 - 1), c->nodes[0]);
     assert_ptr_equal(cluster_master_of(c, LK__SLOTS / 3), c->nodes[1]);
@@ -85,11 +81,10 @@ static void all_slots_are_shared(void **state)
     }
 }
 
-static void two_clusters_know_nothing_of_each_other(void **state)
+static void two_clusters_know_nothing_of_each_other(NO_STATE)
 {
     cluster *other = cluster_start(2, 0);
 
-    (void)state;
     assert_non_null(other);
     assert_int_equal(node_info(other->nodes[1], "cluster_known_nodes"), 2);
     assert_int_equal(node_info(c->nodes[0], "cluster_known_nodes"),
@@ -101,13 +96,12 @@ static void two_clusters_know_nothing_of_each_other(void **state)
     cluster_stop(other);
 }
 
-static void a_published_message_goes_to_all_nodes(void **state)
+static void a_published_message_goes_to_all_nodes(NO_STATE)
 {
     static const char field[] = "cluster_stats_messages_publish_sent";
     server *node = c->nodes[0];
     long long before = node_info(node, field);
 
-    (void)state;
     (void)server_integer(node, "PUBLISH news x");
     assert_int_equal(node_info(node, field), before + 2LL * MASTERS - 1);
 }
@@ -119,12 +113,11 @@ static server *another_master(const server *than)
     return first != than ? first : cluster_master_of(c, LK__SLOTS - 1);
 }
 
-static void a_slot_moves_with_its_keys(void **state)
+static void a_slot_moves_with_its_keys(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *to = another_master(from);
 
-    (void)state;
     for (int i = 0; i < KEYS; i++)
         assert_int_equal(server_integer(from, "INCRBY {t}%d 7", i), 7);
     cluster_move(c, slot(), to);
@@ -137,12 +130,11 @@ static void a_slot_moves_with_its_keys(void **state)
     assert_int_equal(server_integer(from, "EXISTS {t}0"), 1);
 }
 
-static void between_the_steps_a_slot_is_half_moved(void **state)
+static void between_the_steps_a_slot_is_half_moved(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *to = another_master(from);
 
-    (void)state;
     for (int i = 0; i < 2; i++)
         (void)server_integer(from, "INCR {t}%d", i);
     cluster_move_begin(c, slot(), to);
@@ -159,12 +151,11 @@ static void between_the_steps_a_slot_is_half_moved(void **state)
     cluster_move(c, slot(), from);
 }
 
-static void a_replica_takes_the_place_of_its_master(void **state)
+static void a_replica_takes_the_place_of_its_master(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *to;
 
-    (void)state;
     assert_true(agrees(from, "SET {t}a 1"));
     to = cluster_failover(c, from);
     assert_ptr_not_equal(to, from);
@@ -173,12 +164,11 @@ static void a_replica_takes_the_place_of_its_master(void **state)
     assert_true(refuses(from, "GET {t}a", "MOVED "));
 }
 
-static void a_replica_follows_a_killed_master(void **state)
+static void a_replica_follows_a_killed_master(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *to;
 
-    (void)state;
     cluster_kill(c, from);
     to = cluster_wait_other(c, slot(), from);
     assert_true(agrees(to, "SET {t}a 1"));
@@ -187,12 +177,11 @@ static void a_replica_follows_a_killed_master(void **state)
     assert_true(refuses(from, "GET {t}a", "MOVED "));
 }
 
-static void a_frozen_master_is_replaced(void **state)
+static void a_frozen_master_is_replaced(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *to;
 
-    (void)state;
     server_freeze(from);
     to = cluster_takeover(c, from);
     assert_ptr_equal(cluster_master_of(c, slot()), to);
@@ -213,11 +202,10 @@ static bool serves_nobody(void *data)
 }
 
 /* Clients reach it, and no node does: another one is elected, and it ends. */
-static void an_isolated_master_ends_by_itself(void **state)
+static void an_isolated_master_ends_by_itself(NO_STATE)
 {
     server *alone = cluster_master_of(c, slot());
 
-    (void)state;
     if (c->bus == NULL)
         skip();
     cluster_rest(c, alone);
@@ -229,12 +217,11 @@ static void an_isolated_master_ends_by_itself(void **state)
     assert_true(agrees(cluster_master_of(c, slot()), "SET {t}a 1"));
 }
 
-static void a_master_comes_and_goes(void **state)
+static void a_master_comes_and_goes(NO_STATE)
 {
     server *from = cluster_master_of(c, slot());
     server *added = cluster_add(c);
 
-    (void)state;
     assert_int_equal(c->count, 2 * MASTERS + 1);
     assert_true(agrees(from, "SET {t}a 1"));
     cluster_move(c, slot(), added);
@@ -250,12 +237,11 @@ static void a_master_comes_and_goes(void **state)
     assert_int_equal(server_integer(from, "INCR {t}a"), 3);
 }
 
-static void nodes_speak_tls(void **state)
+static void nodes_speak_tls(NO_STATE)
 {
     cluster *tls;
     server *from, *to;
 
-    (void)state;
     if (server_lacks_tls())
         skip();
     tls = cluster_start_tls(2, 1);

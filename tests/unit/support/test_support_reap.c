@@ -3,8 +3,6 @@
 /* What runs each test: no process outlives one, however it ends. */
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -20,42 +18,38 @@ static const tool_how how = {.program = LK_PROGRAM_DIR "/lk_reap",
 /* An orphan in a session of its own, and then what ends the test. */
 #define ORPHAN "setsid sleep 1000 & echo pid=$!\n"
 
-static void the_exit_code_is_the_tests(void **state)
+static void the_exit_code_is_the_tests(NO_STATE)
 {
-    (void)state;
     assert_tool(&how, 3, "", "", "sh", "-c", "exit 3", NULL);
     assert_tool(&how, 128 + SIGKILL, "", "ended by a signal", "sh", "-c",
                 "kill -9 $$", NULL);
 }
 
-static void an_orphan_fails_the_test_and_is_killed(void **state)
+static void an_orphan_fails_the_test_and_is_killed(NO_STATE)
 {
     tool *t = tool_start(&how, "sh", "-c", ORPHAN "exit 0", NULL);
     pid_t orphan = (pid_t)tool_wait_number(t, "pid", SOON_MS);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 98);
     assert_non_null(strstr(tool_err(t), "outlived its test"));
     assert_non_null(strstr(tool_err(t), "sleep 1000"));
     assert_false(tool_runs(orphan));
 }
 
-static void an_orphan_of_a_killed_test_is_killed(void **state)
+static void an_orphan_of_a_killed_test_is_killed(NO_STATE)
 {
     tool *t = tool_start(&how, "sh", "-c", ORPHAN "kill -9 $$", NULL);
     pid_t orphan = (pid_t)tool_wait_number(t, "pid", SOON_MS);
 
-    (void)state;
     assert_int_equal(tool_wait(t, SOON_MS), 98);
     assert_false(tool_runs(orphan));
 }
 
-static void told_to_end_it_leaves_nothing(void **state)
+static void told_to_end_it_leaves_nothing(NO_STATE)
 {
     tool *t = tool_start(&how, "sh", "-c", ORPHAN "exec sleep 1000", NULL);
     pid_t orphan = (pid_t)tool_wait_number(t, "pid", SOON_MS);
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGTERM);
     assert_false(tool_runs(orphan));

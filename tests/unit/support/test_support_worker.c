@@ -76,11 +76,10 @@ static int leak(worker_shared *shared, unsigned index, void *data)
     return lost != NULL;
 }
 
-static void a_worker_that_leaks_has_failed(void **state)
+static void a_worker_that_leaks_has_failed(NO_STATE)
 {
     workers *w = workers_start(2, leak, NULL);
 
-    (void)state;
     assert_non_null(w);
     assert_true(workers_wait(w, SOON_MS));
     assert_int_equal(workers_exit(w, 0), WORKER_LEAKED);
@@ -115,12 +114,11 @@ static int tell_client_id(worker_shared *shared, unsigned index, void *data)
     return 0;
 }
 
-static void workers_count_in_shared_memory(void **state)
+static void workers_count_in_shared_memory(NO_STATE)
 {
     int times = 1000;
     workers *w = workers_start(3, count_up, &times);
 
-    (void)state;
     assert_non_null(w);
     assert_true(workers_wait(w, SOON_MS));
     assert_int_equal(workers_succeeded(w), 3);
@@ -129,11 +127,10 @@ static void workers_count_in_shared_memory(void **state)
     workers_free(w);
 }
 
-static void workers_tell_how_they_exited(void **state)
+static void workers_tell_how_they_exited(NO_STATE)
 {
     workers *w = workers_start(3, exit_by_index, NULL);
 
-    (void)state;
     assert_true(workers_wait(w, SOON_MS));
     assert_int_equal(workers_exit(w, 0), 0);
     assert_int_equal(workers_exit(w, 2), 2);
@@ -141,18 +138,16 @@ static void workers_tell_how_they_exited(void **state)
     workers_free(w);
 }
 
-static void too_many_workers_are_refused(void **state)
+static void too_many_workers_are_refused(NO_STATE)
 {
-    (void)state;
     assert_null(workers_start(WORKER_MAX + 1, exit_by_index, NULL));
     assert_int_equal(errno, EINVAL);
 }
 
-static void a_worker_can_be_killed_alone(void **state)
+static void a_worker_can_be_killed_alone(NO_STATE)
 {
     workers *w = workers_start(2, run_until_over, NULL);
 
-    (void)state;
     workers_kill(w, 0, SIGKILL);
     assert_int_equal(workers_exit(w, 0), -SIGKILL);
     assert_int_equal(workers_exit(w, 1), WORKER_RUNS);
@@ -168,12 +163,11 @@ static bool has_counted(void *data)
     return workers_count(data, 0) > 0;
 }
 
-static void a_stopped_worker_stands_until_it_goes_on(void **state)
+static void a_stopped_worker_stands_until_it_goes_on(NO_STATE)
 {
     workers *w = workers_start(1, run_until_over, NULL);
     uint64_t count;
 
-    (void)state;
     assert_true(wait_until(has_counted, w, SOON_MS));
     workers_kill(w, 0, SIGSTOP);
     workers_kill(w, 0, SIGSTOP);
@@ -186,33 +180,30 @@ static void a_stopped_worker_stands_until_it_goes_on(void **state)
     workers_free(w);
 }
 
-static void stopped_and_running_workers_can_be_freed(void **state)
+static void stopped_and_running_workers_can_be_freed(NO_STATE)
 {
     workers *w = workers_start(2, run_until_over, NULL);
     pid_t pid = workers_pid(w, 0);
 
-    (void)state;
     workers_kill(w, 0, SIGSTOP);
     workers_free(w);
     assert_int_equal(kill(pid, 0), -1);
 }
 
-static void a_failed_assertion_aborts_its_worker(void **state)
+static void a_failed_assertion_aborts_its_worker(NO_STATE)
 {
     workers *w = workers_start(1, assert_falsehood, NULL);
 
-    (void)state;
     assert_true(workers_wait(w, SOON_MS));
     assert_int_equal(workers_exit(w, 0), -SIGABRT);
     workers_free(w);
 }
 
-static void a_command_to_a_dead_server_does_not_return(void **state)
+static void a_command_to_a_dead_server_does_not_return(NO_STATE)
 {
     server *s = server_start(NULL);
     workers *w = workers_start(1, use_dead_server, s);
 
-    (void)state;
     assert_true(workers_wait(w, SOON_MS));
     assert_int_equal(workers_exit(w, 0), -SIGABRT);
     workers_free(w);
@@ -245,11 +236,10 @@ static void a_worker_commands_over_its_own_connection(void **state)
 
 /* ---- records ---- */
 
-static void owners_one_after_another_are_no_violation(void **state)
+static void owners_one_after_another_are_no_violation(NO_STATE)
 {
     record r = {0};
 
-    (void)state;
     assert_true(record_enter(&r, 0, 5));
     assert_true(record_leave(&r, 0));
     assert_true(record_enter(&r, 1, 6));
@@ -259,11 +249,10 @@ static void owners_one_after_another_are_no_violation(void **state)
     assert_int_equal(r.last_fence, 6);
 }
 
-static void two_owners_inside_are_a_violation(void **state)
+static void two_owners_inside_are_a_violation(NO_STATE)
 {
     record r = {0};
 
-    (void)state;
     assert_true(record_enter(&r, 0, 1));
     assert_false(record_enter(&r, 1, 2));
     assert_false(record_leave(&r, 0));
@@ -271,11 +260,10 @@ static void two_owners_inside_are_a_violation(void **state)
     assert_int_equal(r.fence_errors, 0);
 }
 
-static void a_fence_that_does_not_grow_is_a_violation(void **state)
+static void a_fence_that_does_not_grow_is_a_violation(NO_STATE)
 {
     record r = {0};
 
-    (void)state;
     assert_true(record_enter(&r, 0, 5));
     assert_true(record_leave(&r, 0));
     assert_false(record_enter(&r, 0, 5));
@@ -286,11 +274,10 @@ static void a_fence_that_does_not_grow_is_a_violation(void **state)
     assert_int_equal(r.last_fence, 5);
 }
 
-static void an_abandoned_record_is_free_for_the_next(void **state)
+static void an_abandoned_record_is_free_for_the_next(NO_STATE)
 {
     record r = {0};
 
-    (void)state;
     assert_true(record_enter(&r, 0, 1));
     assert_false(record_abandon(&r, 1));
     assert_true(record_abandon(&r, 0));

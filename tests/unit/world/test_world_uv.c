@@ -15,7 +15,6 @@
 #include "support/check.h"
 #include "support/descriptors.h"
 #include "support/gate.h"
-#include "support/wait.h"
 #include "support/witness.h"
 #include "world/world.h"
 
@@ -28,12 +27,11 @@ static uint64_t now(witness *w)
 
 /* ---- timer -------------------------------------------------------------- */
 
-static void the_timer_fires_at_its_time_and_once(void **state)
+static void the_timer_fires_at_its_time_and_once(NO_STATE)
 {
     witness w = {0};
     uint64_t at;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     at = now(&w) + 20 * MS;
     w.world->class->set_timer(w.world, at);
@@ -44,12 +42,11 @@ static void the_timer_fires_at_its_time_and_once(void **state)
     witness_stop(&w);
 }
 
-static void a_new_time_replaces_the_old_one(void **state)
+static void a_new_time_replaces_the_old_one(NO_STATE)
 {
     witness w = {0};
     uint64_t late;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     late = now(&w) + 3600000 * MS;
     w.world->class->set_timer(w.world, late);
@@ -59,11 +56,10 @@ static void a_new_time_replaces_the_old_one(void **state)
     witness_stop(&w);
 }
 
-static void a_past_time_fires_soon(void **state)
+static void a_past_time_fires_soon(NO_STATE)
 {
     witness w = {0};
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     w.world->class->set_timer(w.world, 0);
     assert_true(witness_sees(&w, &w.timers, 1));
@@ -72,13 +68,12 @@ static void a_past_time_fires_soon(void **state)
     witness_stop(&w);
 }
 
-static void a_timer_set_to_never_does_not_fire(void **state)
+static void a_timer_set_to_never_does_not_fire(NO_STATE)
 {
     witness w = {0};
     lk__parking parking;
     uint64_t until;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     until = now(&w) + 60 * MS;
     w.world->class->set_timer(w.world, now(&w) + 30 * MS);
@@ -92,13 +87,12 @@ static void a_timer_set_to_never_does_not_fire(void **state)
 
 /* ---- wake --------------------------------------------------------------- */
 
-static void wakes_that_nobody_met_are_one(void **state)
+static void wakes_that_nobody_met_are_one(NO_STATE)
 {
     witness w = {0};
     gate g;
     int i;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     gate_close(&g, &w);
     for (i = 0; i < 100; i++)
@@ -113,11 +107,10 @@ static void wakes_that_nobody_met_are_one(void **state)
 
 /* The loop comes up for its timer at any moment of the wake: just before, just
    after, or about to wait again. */
-static void a_wake_is_met_whatever_the_loop_does(void **state)
+static void a_wake_is_met_whatever_the_loop_does(NO_STATE)
 {
     witness w = {0};
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     for (int met = 0; met < 2000; met++) {
         w.world->class->set_timer(w.world, 0);
@@ -137,12 +130,11 @@ static void wake_in_handler(int number)
     signalled_world->class->wake(signalled_world);
 }
 
-static void a_signal_handler_may_wake(void **state)
+static void a_signal_handler_may_wake(NO_STATE)
 {
     struct sigaction action = {.sa_handler = wake_in_handler}, before;
     witness w = {0};
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     signalled_world = w.world;
     assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
@@ -190,13 +182,12 @@ static void draw(witness *w, witness_link *link)
     p->switches = switches_now();
 }
 
-static void the_loop_thread_has_a_name_and_takes_no_signals(void **state)
+static void the_loop_thread_has_a_name_and_takes_no_signals(NO_STATE)
 {
     portrait p = {0};
     witness w = {.hook = draw, .data = &p};
     sigset_t before, after;
 
-    (void)state;
     (void)pthread_sigmask(SIG_SETMASK, NULL, &before);
     assert_true(witness_start(&w, lk__world_uv_new()));
     (void)pthread_sigmask(SIG_SETMASK, NULL, &after);
@@ -209,14 +200,13 @@ static void the_loop_thread_has_a_name_and_takes_no_signals(void **state)
     assert_string_equal(p.name, "latchkey");
 }
 
-static void an_idle_world_wakes_up_for_nothing(void **state)
+static void an_idle_world_wakes_up_for_nothing(NO_STATE)
 {
     portrait p = {0};
     witness w = {.hook = draw, .data = &p};
     lk__parking parking;
     long before;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     w.world->class->parking_init(w.world, &parking);
     assert_true(witness_turn(&w));
@@ -229,11 +219,10 @@ static void an_idle_world_wakes_up_for_nothing(void **state)
     assert_in_range(p.switches - before, 1, 3);
 }
 
-static void a_world_that_was_never_started_can_be_stopped(void **state)
+static void a_world_that_was_never_started_can_be_stopped(NO_STATE)
 {
     lk__world *world = lk__world_uv_new();
 
-    (void)state;
     assert_non_null(world);
     world->class->set_timer(world, 1);
     world->class->wake(world);
@@ -247,9 +236,8 @@ static bool allocation_fails(void)
     return allocations_left-- <= 0;
 }
 
-static void without_memory_there_is_no_world(void **state)
+static void without_memory_there_is_no_world(NO_STATE)
 {
-    (void)state;
     allocations_left = 0;
     lk__mem_fail(allocation_fails);
     assert_null(lk__world_uv_new());
@@ -258,12 +246,11 @@ static void without_memory_there_is_no_world(void **state)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-static void a_world_leaves_no_descriptor_and_none_to_exec(void **state)
+static void a_world_leaves_no_descriptor_and_none_to_exec(NO_STATE)
 {
     witness w = {0};
     int before = descriptors_count(), inherited = descriptors_inherited();
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     assert_true(witness_turn(&w));
     assert_true(descriptors_count() > before);
@@ -305,12 +292,11 @@ static bool park_once(witness *w, uint64_t until)
     return unparked;
 }
 
-static void another_thread_ends_a_park(void **state)
+static void another_thread_ends_a_park(NO_STATE)
 {
     witness w = {0};
     int i;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     for (i = 0; i < 50; i++) {
         assert_true(park_once(&w, LK__NEVER));
@@ -319,13 +305,12 @@ static void another_thread_ends_a_park(void **state)
     witness_stop(&w);
 }
 
-static void a_park_ends_at_its_time(void **state)
+static void a_park_ends_at_its_time(NO_STATE)
 {
     witness w = {0};
     lk__parking parking;
     uint64_t until;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     w.world->class->parking_init(w.world, &parking);
     until = now(&w) + 30 * MS;
@@ -335,12 +320,11 @@ static void a_park_ends_at_its_time(void **state)
     witness_stop(&w);
 }
 
-static void an_early_unpark_is_not_forgotten(void **state)
+static void an_early_unpark_is_not_forgotten(NO_STATE)
 {
     witness w = {0};
     lk__parking parking;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     w.world->class->parking_init(w.world, &parking);
     w.world->class->unpark(w.world, &parking);
@@ -354,13 +338,12 @@ static void an_early_unpark_is_not_forgotten(void **state)
 /* ---- randomness and fork ------------------------------------------------ */
 
 /* Small pieces, and what is left of one that a large piece has no use for. */
-static void many_random_pieces_differ(void **state)
+static void many_random_pieces_differ(NO_STATE)
 {
     enum { PIECES = 300 };
     uint64_t pieces[PIECES] = {0};
     lk__world *world = lk__world_uv_new();
 
-    (void)state;
     for (int i = 0; i < PIECES; i++) {
         size_t size = i % 3 == 0 ? 7 : 8;
 
@@ -372,7 +355,7 @@ static void many_random_pieces_differ(void **state)
 }
 
 /* What both would draw next was the same before the fork. */
-static void a_child_draws_other_random_bytes(void **state)
+static void a_child_draws_other_random_bytes(NO_STATE)
 {
     uint64_t *drawn = mmap(NULL, sizeof(*drawn), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -380,7 +363,6 @@ static void a_child_draws_other_random_bytes(void **state)
     uint64_t own = 0;
     pid_t child;
 
-    (void)state;
     assert_true(drawn != MAP_FAILED);
     assert_true(world->class->random(world, &own, sizeof(own)));
     child = fork();
@@ -393,12 +375,11 @@ static void a_child_draws_other_random_bytes(void **state)
     (void)munmap(drawn, sizeof(*drawn));
 }
 
-static void random_bytes_differ_each_time(void **state)
+static void random_bytes_differ_each_time(NO_STATE)
 {
     lk__world *world = lk__world_uv_new();
     unsigned char one[64] = {0}, other[64] = {0}, none[64] = {0};
 
-    (void)state;
     world->class->random(world, one, sizeof(one));
     world->class->random(world, other, sizeof(other));
     assert_memory_not_equal(one, other, sizeof(one));
@@ -417,14 +398,13 @@ static int child_check(witness *w, unsigned generation)
     return 0;
 }
 
-static void a_child_counts_the_fork_and_leaves_the_parents_loop(void **state)
+static void a_child_counts_the_fork_and_leaves_the_parents_loop(NO_STATE)
 {
     witness w = {0};
     unsigned generation;
     int status = -1;
     pid_t child;
 
-    (void)state;
     assert_true(witness_start(&w, lk__world_uv_new()));
     generation = lk__fork_generation();
     child = fork();
