@@ -36,6 +36,7 @@ void check_says(lk_status actual, lk_status expected, const char *word,
 bool hold_is_lost(void *hold);
 
 /* The parameter of a test, a set-up or a teardown that has no use for its state. */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
 #define NO_STATE void **state __attribute__((unused))
 
 /* A test of a list: a name of its own, what runs it, and its state. */
