@@ -426,13 +426,12 @@ static tool *start_warned(const char *lease, pid_t *ret_keeper)
 }
 
 /* It has been told, and goes on; others are kept out by what was the lease. */
-static void a_keeper_ends_with_the_lease_that_is_not_renewed(void **state)
+static void a_keeper_ends_with_the_lease_that_is_not_renewed(NO_STATE)
 {
     char lease[32];
     pid_t keeper;
     tool *t;
 
-    (void)state;
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
     t = start_warned(lease, &keeper);
     freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
@@ -442,13 +441,12 @@ static void a_keeper_ends_with_the_lease_that_is_not_renewed(void **state)
     assert_true(tool_runs(tool_pid(t)));
 }
 
-static void a_keeper_of_what_is_revoked_ends_with_a_lease(void **state)
+static void a_keeper_of_what_is_revoked_ends_with_a_lease(NO_STATE)
 {
     pid_t keeper;
     tool *t = start_warned("-l3s", &keeper);
     tool *breaking = tool_start(&how, "break", "--yes", "n", NULL);
 
-    (void)state;
     tool_wait_err(t, "the shell goes on", SOON_MS);
     tool_wait_gone(keeper, SOON_MS);
     assert_true(tool_runs(tool_pid(t)));
@@ -456,11 +454,10 @@ static void a_keeper_of_what_is_revoked_ends_with_a_lease(void **state)
 }
 
 /* The shell is told while the lease still runs. */
-static void a_hold_that_may_not_be_renewed_says_so(void **state)
+static void a_hold_that_may_not_be_renewed_says_so(NO_STATE)
 {
     tool *t = start_script("trap 'exit 3' TERM; " HOLD_3S FOREVER);
 
-    (void)state;
     freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
     tool_wait_err(t,
                   "is lost: an access rule of the server forbids to renew it; "
@@ -499,45 +496,33 @@ static void one_that_is_not_obtained_leaves_the_keepers(NO_STATE)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_teardown(f, forget)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_keeper_that_is_stopped_outlasts_the_shell,
-                                  forget),
-        cmocka_unit_test_teardown(
-            a_keeper_ends_with_the_lease_that_is_not_renewed, forget),
-        cmocka_unit_test_teardown(a_keeper_of_what_is_revoked_ends_with_a_lease,
-                                  forget),
-        cmocka_unit_test_teardown(a_hold_that_may_not_be_renewed_says_so,
-                                  forget),
-        cmocka_unit_test_teardown(a_hold_that_is_revoked_outlasts_the_shell,
-                                  forget),
-        cmocka_unit_test_teardown(a_script_leaves_what_its_caller_has, forget),
-        cmocka_unit_test_teardown(one_that_is_not_obtained_leaves_the_keepers,
-                                  forget),
-        cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
-        cmocka_unit_test_teardown(a_terminal_is_told_what_the_lines_are_for,
-                                  forget),
-        cmocka_unit_test_teardown(it_is_held_for_the_shell_that_evaluates,
-                                  forget),
-        cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
-        cmocka_unit_test_teardown(release_gives_it_back_before, forget),
-        cmocka_unit_test_teardown(release_says_that_it_is_not_confirmed,
-                                  forget),
-        cmocka_unit_test_teardown(everybody_who_releases_it_at_once_is_told,
-                                  forget),
-        cmocka_unit_test_teardown(a_shell_may_hold_several, forget),
-        cmocka_unit_test_teardown(a_script_gives_back_its_own_alone, forget),
-        cmocka_unit_test_teardown(release_forgets_only_what_it_gives_back,
-                                  forget),
-        cmocka_unit_test_teardown(a_tool_that_is_missing_ends_the_script,
-                                  forget),
-        cmocka_unit_test_teardown(an_eval_without_a_hold_fails, forget),
-        cmocka_unit_test_teardown(a_keeper_that_cannot_begin_says_why, forget),
-        cmocka_unit_test_teardown(a_wait_that_a_signal_ends_leaves_nobody,
-                                  forget),
-        cmocka_unit_test_teardown(one_that_had_to_wait_is_kept, forget),
-        cmocka_unit_test_teardown(a_shell_whose_name_is_lost_is_ended, forget),
-        cmocka_unit_test_teardown(who_tells_of_the_shell, forget),
-        cmocka_unit_test_teardown(the_keeper_keeps_no_descriptor, forget),
+        TEST(a_keeper_that_is_stopped_outlasts_the_shell),
+        TEST(a_keeper_ends_with_the_lease_that_is_not_renewed),
+        TEST(a_keeper_of_what_is_revoked_ends_with_a_lease),
+        TEST(a_hold_that_may_not_be_renewed_says_so),
+        TEST(a_hold_that_is_revoked_outlasts_the_shell),
+        TEST(a_script_leaves_what_its_caller_has),
+        TEST(one_that_is_not_obtained_leaves_the_keepers),
+        TEST(it_is_held_until_the_shell_ends),
+        TEST(a_terminal_is_told_what_the_lines_are_for),
+        TEST(it_is_held_for_the_shell_that_evaluates),
+        TEST(a_shell_that_is_stopped_keeps_it),
+        TEST(release_gives_it_back_before),
+        TEST(release_says_that_it_is_not_confirmed),
+        TEST(everybody_who_releases_it_at_once_is_told),
+        TEST(a_shell_may_hold_several),
+        TEST(a_script_gives_back_its_own_alone),
+        TEST(release_forgets_only_what_it_gives_back),
+        TEST(a_tool_that_is_missing_ends_the_script),
+        TEST(an_eval_without_a_hold_fails),
+        TEST(a_keeper_that_cannot_begin_says_why),
+        TEST(a_wait_that_a_signal_ends_leaves_nobody),
+        TEST(one_that_had_to_wait_is_kept),
+        TEST(a_shell_whose_name_is_lost_is_ended),
+        TEST(who_tells_of_the_shell),
+        TEST(the_keeper_keeps_no_descriptor),
     };
 
     return cmocka_run_group_tests(tests, start, tooling_stop);

@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "support/server.h"
-#include "support/tool.h"
-#include "support/wait.h"
+#include "support/tooling.h"
 
 enum { SOON_MS = 10000 };
 
@@ -22,18 +20,13 @@ enum { SOON_MS = 10000 };
     "done"
 #define DEAF "trap '' TERM; echo child=$$; while :; do sleep 0.05; done"
 
-static server *redis;
 static lk_client *client;
 static lk_lock *lock;
-static tool_how how;
 
 static int start(void **state)
 {
-    (void)state;
-    redis = server_start(NULL);
-    if (redis == NULL)
+    if (tooling_start(state) != 0)
         return -1;
-    how = (tool_how){.url = server_url(redis)};
     return lk_client_open(&client, server_url(redis), NULL) == LK_OK &&
                    lk_lock_new(&lock, client, "n", NULL) == LK_OK
                ? 0
@@ -42,27 +35,23 @@ static int start(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     lk_lock_free(lock);
     lk_client_free(client);
-    server_stop(redis);
-    return 0;
+    return tooling_stop(state);
 }
 
 static int forget(void **state)
 {
-    (void)state;
-    tool_free_all();
-    server_flush(redis);
+    int result = tooling_teardown(state);
+
     freeReplyObject(server_command(redis, "ACL SETUSER default +@all"));
-    return 0;
+    return result;
 }
 
-static void an_operator_s_break_ends_the_command(void **state)
+static void an_operator_s_break_ends_the_command(NO_STATE)
 {
     tool *t = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
 
-    (void)state;
     (void)tool_wait_number(t, "child", SOON_MS);
     assert_status(lk_lock_force_release(lock), LK_OK);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
@@ -71,61 +60,56 @@ static void an_operator_s_break_ends_the_command(void **state)
     assert_non_null(strstr(tool_err(t), "; the command is ended\n"));
 }
 
-static void who_ignores_the_first_signal_gets_the_second(void **state)
+static void who_ignores_the_first_signal_gets_the_second(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--kill-after", "0.1", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
-    (void)state;
     assert_status(lk_lock_force_release(lock), LK_OK);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     assert_false(tool_runs(child));
 }
 
-static void in_the_foreground_the_command_is_ended_as_well(void **state)
+static void in_the_foreground_the_command_is_ended_as_well(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--foreground", "-k0.1", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
-    (void)state;
     assert_int_equal(getpgid(child), getpgid(tool_pid(t)));
     assert_status(lk_lock_force_release(lock), LK_OK);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     assert_false(tool_runs(child));
 }
 
-static void in_the_foreground_it_is_ended_with_the_tool(void **state)
+static void in_the_foreground_it_is_ended_with_the_tool(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--foreground", "-k0.1", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
     tool_wait_gone(child, SOON_MS);
 }
 
-static void kill_gives_no_time(void **state)
+static void kill_gives_no_time(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--on-lost=kill", "n", "-c", PROGRAM, NULL);
 
-    (void)state;
     (void)tool_wait_number(t, "child", SOON_MS);
     assert_status(lk_lock_force_release(lock), LK_OK);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     assert_null(strstr(tool_out(t), "told"));
 }
 
-static void warn_lets_the_command_go_on(void **state)
+static void warn_lets_the_command_go_on(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
-    (void)state;
     assert_status(lk_lock_force_release(lock), LK_OK);
     tool_wait_err(t, "; the command goes on\n", SOON_MS);
     assert_true(tool_runs(child));
@@ -134,13 +118,12 @@ static void warn_lets_the_command_go_on(void **state)
     assert_non_null(strstr(tool_out(t), "told\n"));
 }
 
-static void warn_outlives_the_tool(void **state)
+static void warn_outlives_the_tool(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
-    (void)state;
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 137);
     assert_true(tool_runs(child));
@@ -148,7 +131,7 @@ static void warn_outlives_the_tool(void **state)
     tool_wait_out(t, "told\n", SOON_MS);
 }
 
-static void a_command_of_one_s_own_is_run_instead(void **state)
+static void a_command_of_one_s_own_is_run_instead(NO_STATE)
 {
     tool *t =
         tool_start(&how, "run",
@@ -158,7 +141,6 @@ static void a_command_of_one_s_own_is_run_instead(void **state)
     char *fence = server_record(redis, "n", SERVER_FENCE);
     char line[64];
 
-    (void)state;
     (void)snprintf(line, sizeof(line), "lost n %s\n", fence);
     free(fence);
     assert_status(lk_lock_force_release(lock), LK_OK);
@@ -168,12 +150,11 @@ static void a_command_of_one_s_own_is_run_instead(void **state)
 }
 
 /* The next renewal tells. */
-static void a_lock_that_is_deleted_is_lost(void **state)
+static void a_lock_that_is_deleted_is_lost(NO_STATE)
 {
     char lease[32];
     tool *t;
 
-    (void)state;
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
     t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
     (void)tool_wait_number(t, "child", SOON_MS);
@@ -184,13 +165,12 @@ static void a_lock_that_is_deleted_is_lost(void **state)
 }
 
 /* The command is not ended before, so the tool hears why. */
-static void one_that_may_not_be_renewed_any_more_is_lost(void **state)
+static void one_that_may_not_be_renewed_any_more_is_lost(NO_STATE)
 {
     char lease[32];
     pid_t pid;
     tool *t;
 
-    (void)state;
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
     t = tool_start(&how, "run", "--on-lost=warn", lease, "n", "-c", PROGRAM,
                    NULL);
@@ -207,12 +187,11 @@ static void one_that_may_not_be_renewed_any_more_is_lost(void **state)
 }
 
 /* The command is ended while the lease still runs. */
-static void one_that_is_given_up_in_time_says_what_was_denied(void **state)
+static void one_that_is_given_up_in_time_says_what_was_denied(NO_STATE)
 {
     char lease[32];
     tool *t;
 
-    (void)state;
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
     t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
     (void)tool_wait_number(t, "child", SOON_MS);
@@ -227,8 +206,7 @@ static void one_that_is_given_up_in_time_says_what_was_denied(void **state)
     assert_non_null(strstr(tool_out(t), "told\n"));
 }
 
-static void
-a_lock_that_was_handed_over_is_held_for_the_whole_lease(void **state)
+static void a_lock_that_was_handed_over_is_held_for_the_whole_lease(NO_STATE)
 {
     tool *first = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(first, "child", SOON_MS);
@@ -236,7 +214,6 @@ a_lock_that_was_handed_over_is_held_for_the_whole_lease(void **state)
                               "cat /proc/uptime; env; " PROGRAM, NULL);
     double now;
 
-    (void)state;
     tool_wait_err(second, "waiting for n", SOON_MS);
     assert_int_equal(kill(child, SIGTERM), 0);
     (void)tool_wait_number(second, "child", SOON_MS);
@@ -248,26 +225,20 @@ a_lock_that_was_handed_over_is_held_for_the_whole_lease(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_teardown(f, forget)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(an_operator_s_break_ends_the_command, forget),
-        cmocka_unit_test_teardown(who_ignores_the_first_signal_gets_the_second,
-                                  forget),
-        cmocka_unit_test_teardown(
-            in_the_foreground_the_command_is_ended_as_well, forget),
-        cmocka_unit_test_teardown(in_the_foreground_it_is_ended_with_the_tool,
-                                  forget),
-        cmocka_unit_test_teardown(kill_gives_no_time, forget),
-        cmocka_unit_test_teardown(warn_lets_the_command_go_on, forget),
-        cmocka_unit_test_teardown(warn_outlives_the_tool, forget),
-        cmocka_unit_test_teardown(a_command_of_one_s_own_is_run_instead,
-                                  forget),
-        cmocka_unit_test_teardown(a_lock_that_is_deleted_is_lost, forget),
-        cmocka_unit_test_teardown(one_that_may_not_be_renewed_any_more_is_lost,
-                                  forget),
-        cmocka_unit_test_teardown(
-            one_that_is_given_up_in_time_says_what_was_denied, forget),
-        cmocka_unit_test_teardown(
-            a_lock_that_was_handed_over_is_held_for_the_whole_lease, forget),
+        TEST(an_operator_s_break_ends_the_command),
+        TEST(who_ignores_the_first_signal_gets_the_second),
+        TEST(in_the_foreground_the_command_is_ended_as_well),
+        TEST(in_the_foreground_it_is_ended_with_the_tool),
+        TEST(kill_gives_no_time),
+        TEST(warn_lets_the_command_go_on),
+        TEST(warn_outlives_the_tool),
+        TEST(a_command_of_one_s_own_is_run_instead),
+        TEST(a_lock_that_is_deleted_is_lost),
+        TEST(one_that_may_not_be_renewed_any_more_is_lost),
+        TEST(one_that_is_given_up_in_time_says_what_was_denied),
+        TEST(a_lock_that_was_handed_over_is_held_for_the_whole_lease),
     };
 
     return cmocka_run_group_tests(tests, start, end);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/played.h"
+#include "support/playing.h"
 
 enum { LONG_MS = 60000, BELIEF_MS = 3000, SOME_MS = 100, SLACK_MS = 20 };
 
@@ -45,12 +45,6 @@ static int setup(void **state)
 static int setup_fast(void **state)
 {
     return set_up(state, LK_FAILOVER_FAST);
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
 }
 
 static lk_hold *take(played *p, int64_t wait_ms)
@@ -238,7 +232,7 @@ a_master_that_falls_silent_is_believed_for_eight_seconds(void **state)
                     3000 + 2000 + BELIEF_MS);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, playing_teardown)
 
 int main(void)
 {
@@ -249,7 +243,8 @@ int main(void)
         TEST(nor_to_a_client_that_did_not_meet_the_one_before),
         TEST(one_that_does_not_say_its_age_has_begun_when_it_was_met),
         cmocka_unit_test_setup_teardown(
-            where_speed_matters_more_it_gives_at_once, setup_fast, teardown),
+            where_speed_matters_more_it_gives_at_once, setup_fast,
+            playing_teardown),
         TEST(what_it_does_not_know_is_lost_at_once),
         TEST(without_an_answer_a_hold_ends_though_it_is_named),
         TEST(while_nobody_is_there_a_hold_stays),

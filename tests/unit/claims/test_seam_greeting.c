@@ -11,26 +11,7 @@
 #include "claims/node.h"
 #include "engine/client.h"
 #include "support/check.h"
-#include "support/played.h"
-
-static int setup(void **state)
-{
-    played *p = played_new(1, NULL);
-    lk_hold *hold = NULL;
-
-    /* The inbox stands. */
-    p->is_held = true;
-    assert_status(lk_lock_acquire(p->lock, 50, NULL, &hold), LK_ETIMEDOUT);
-    p->is_held = false;
-    *state = p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    played_free(*state);
-    return 0;
-}
+#include "support/playing.h"
 
 static lk_status greet_anew(played *p)
 {
@@ -213,25 +194,23 @@ static void a_replica_is_refused(void **state)
     assert_non_null(strstr(lk_last_error(), "is a replica"));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_name_and_a_number_may_be_refused),
-        TEST(a_number_that_is_none_is_not_known),
-        TEST(an_answer_of_a_wrong_type_ends_the_greeting),
-        TEST(a_server_that_denies_to_say_what_it_is_is_left),
-        TEST(a_server_that_cannot_say_what_it_is_is_left),
-        TEST(one_that_tells_nothing_of_itself_is_served),
-        TEST(one_that_tells_of_itself_in_another_way_is_left),
-        TEST(what_only_looks_like_a_line_of_it_is_none),
-        TEST(a_line_of_it_may_be_any_but_the_first),
-        TEST(an_idle_connection_takes_what_is_a_pong),
-        TEST(an_idle_connection_is_left_over_what_is_none),
-        TEST(an_inbox_that_is_not_subscribed_is_none),
-        TEST(a_kill_that_says_nothing_ends_the_greeting),
-        TEST(a_replica_is_refused),
+        WAITED_TEST(a_name_and_a_number_may_be_refused),
+        WAITED_TEST(a_number_that_is_none_is_not_known),
+        WAITED_TEST(an_answer_of_a_wrong_type_ends_the_greeting),
+        WAITED_TEST(a_server_that_denies_to_say_what_it_is_is_left),
+        WAITED_TEST(a_server_that_cannot_say_what_it_is_is_left),
+        WAITED_TEST(one_that_tells_nothing_of_itself_is_served),
+        WAITED_TEST(one_that_tells_of_itself_in_another_way_is_left),
+        WAITED_TEST(what_only_looks_like_a_line_of_it_is_none),
+        WAITED_TEST(a_line_of_it_may_be_any_but_the_first),
+        WAITED_TEST(an_idle_connection_takes_what_is_a_pong),
+        WAITED_TEST(an_idle_connection_is_left_over_what_is_none),
+        WAITED_TEST(an_inbox_that_is_not_subscribed_is_none),
+        WAITED_TEST(a_kill_that_says_nothing_ends_the_greeting),
+        WAITED_TEST(a_replica_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -461,11 +461,10 @@ static void it_is_told_where_most_say_the_master_is(NO_STATE)
     "*2\r\n$19\r\nnum-other-sentinels\r\n$" size "\r\n" others "\r\n"
 
 /* One that denies to say how many it knows has not said that it knows none. */
-static void it_is_told_how_many_others_each_one_knows(void **state)
+static void it_is_told_how_many_others_each_one_knows(NO_STATE)
 {
     lk__group_facts facts;
 
-    (void)state;
     now.sentinels[0].master_answer = MASTER_KNOWS("1", "2");
     now.sentinels[1].master_answer = MASTER_KNOWS("1", "0");
     open_and_settle();
