@@ -74,7 +74,7 @@ assert_lock_says(const char *url, int code, const char *what, const char *to_do)
 /* A command that takes a lock, and one that only looks, at the same time: each
    takes as long as it tries to reach a server. */
 static void
-assert_says(const char *url, int code, const char *what, const char *to_do)
+assert_tool_says(const char *url, int code, const char *what, const char *to_do)
 {
     const tool_how how = {.url = url};
     tool *lock = lock_start(url);
@@ -102,9 +102,10 @@ static void a_host_that_nobody_knows(NO_STATE)
 
     memset(host, 'x', sizeof(host) - 1);
     (void)snprintf(url, sizeof(url), "redis://%s", host);
-    assert_says(url, 69, "cannot be reached: there is no host of this name",
-                "correct the host in the URL, or this machine's DNS; the URL "
-                "comes from LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be reached: there is no host of this name",
+        "correct the host in the URL, or this machine's DNS; the URL "
+        "comes from LATCHKEY_URL\n");
 }
 
 static void a_port_on_which_nobody_listens(NO_STATE)
@@ -113,9 +114,10 @@ static void a_port_on_which_nobody_listens(NO_STATE)
 
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u",
                    (unsigned)socket_free_port());
-    assert_says(url, 69, "cannot be reached: connection refused",
-                "start Redis there, or correct the URL; the URL comes from "
-                "LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be reached: connection refused",
+        "start Redis there, or correct the URL; the URL comes from "
+        "LATCHKEY_URL\n");
 }
 
 static void a_server_that_is_not_there_is_given_up_before_the_wait(NO_STATE)
@@ -136,9 +138,10 @@ static void a_socket_that_is_not_there(NO_STATE)
     char url[URL_SIZE];
 
     (void)snprintf(url, sizeof(url), "unix:%s.not", server_socket(redis));
-    assert_says(url, 69, "cannot be reached: there is no such socket",
-                "start Redis with this path as its `unixsocket`, or correct "
-                "the URL; the URL comes from LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be reached: there is no such socket",
+        "start Redis with this path as its `unixsocket`, or correct "
+        "the URL; the URL comes from LATCHKEY_URL\n");
 }
 
 static void a_socket_on_which_nobody_listens(NO_STATE)
@@ -152,9 +155,10 @@ static void a_socket_on_which_nobody_listens(NO_STATE)
     fd = socket_listen_unix(path);
     assert_true(fd >= 0);
     (void)close(fd); /* its file stays */
-    assert_says(url, 69, "cannot be reached: nobody listens on this socket",
-                "start Redis there, or correct the URL; the URL comes from "
-                "LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be reached: nobody listens on this socket",
+        "start Redis there, or correct the URL; the URL comes from "
+        "LATCHKEY_URL\n");
     assert_int_equal(unlink(path), 0);
 }
 
@@ -220,10 +224,10 @@ static void an_http_server(NO_STATE)
     char url[URL_SIZE];
 
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
-    assert_says(url, 69,
-                "cannot be used: an HTTP server answers there, and not Redis",
-                "correct host and port in the URL; the URL comes from "
-                "LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be used: an HTTP server answers there, and not Redis",
+        "correct host and port in the URL; the URL comes from "
+        "LATCHKEY_URL\n");
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -235,9 +239,9 @@ static void a_server_of_something_else(NO_STATE)
     char url[URL_SIZE];
 
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
-    assert_says(url, 69, "the reply is not understood",
-                "let the URL name a Redis server; the URL comes from "
-                "LATCHKEY_URL\n");
+    assert_tool_says(url, 69, "the reply is not understood",
+                     "let the URL name a Redis server; the URL comes from "
+                     "LATCHKEY_URL\n");
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -293,9 +297,10 @@ static void a_port_that_speaks_tls(NO_STATE)
     secret = server_start(arguments);
     assert_non_null(secret);
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%s", port);
-    assert_says(url, 69, "cannot be reached: it looks like TLS",
-                "write rediss:// in the place of redis:// in the URL; the URL "
-                "comes from LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be reached: it looks like TLS",
+        "write rediss:// in the place of redis:// in the URL; the URL "
+        "comes from LATCHKEY_URL\n");
     server_stop(secret);
     assert_int_equal(unlink(path), 0);
 }
@@ -309,25 +314,28 @@ static void a_password_that_is_wrong(NO_STATE)
     command("ACL SETUSER ann on >right ~* &* +@all");
     (void)snprintf(url, sizeof(url), "redis://ann:wrong@127.0.0.1:%u",
                    (unsigned)server_port(redis));
-    assert_says(url, 77, "cannot be used: the user or the password is wrong",
-                "check the user in the URL, and the password there, in "
-                "LATCHKEY_PASSWORD or in the password file; the URL comes from "
-                "LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 77, "cannot be used: the user or the password is wrong",
+        "check the user in the URL, and the password there, in "
+        "LATCHKEY_PASSWORD or in the password file; the URL comes from "
+        "LATCHKEY_URL\n");
     (void)snprintf(url, sizeof(url), "redis://:any@127.0.0.1:%u",
                    (unsigned)server_port(redis));
-    assert_says(url, 77, "a password was sent, and the server has none",
-                "`latchkey config --explain` tells where it comes from: take "
-                "it out there, or set `requirepass` at the server");
+    assert_tool_says(
+        url, 77, "a password was sent, and the server has none",
+        "`latchkey config --explain` tells where it comes from: take "
+        "it out there, or set `requirepass` at the server");
 }
 
 static void a_password_that_is_missing(NO_STATE)
 {
     command("CONFIG SET requirepass secret");
-    assert_says(server_tcp_url(redis), 77,
-                "cannot be used: the server wants a password",
-                "set LATCHKEY_PASSWORD_FILE or LATCHKEY_PASSWORD, or write it "
-                "into the URL, as redis://:PASSWORD@host; the URL comes from "
-                "LATCHKEY_URL\n");
+    assert_tool_says(
+        server_tcp_url(redis), 77,
+        "cannot be used: the server wants a password",
+        "set LATCHKEY_PASSWORD_FILE or LATCHKEY_PASSWORD, or write it "
+        "into the URL, as redis://:PASSWORD@host; the URL comes from "
+        "LATCHKEY_URL\n");
 }
 
 static void a_right_that_is_missing(NO_STATE)
@@ -357,9 +365,10 @@ static void a_database_that_is_not_there(NO_STATE)
     char url[URL_SIZE];
 
     (void)snprintf(url, sizeof(url), "%s/99", server_tcp_url(redis));
-    assert_says(url, 69, "cannot be used: it has no database of this number",
-                "choose one below the server's `databases`, 16 unless it is "
-                "changed\n");
+    assert_tool_says(
+        url, 69, "cannot be used: it has no database of this number",
+        "choose one below the server's `databases`, 16 unless it is "
+        "changed\n");
 }
 
 static void memory_that_is_full(NO_STATE)
@@ -373,20 +382,22 @@ static void memory_that_is_full(NO_STATE)
 static void too_many_clients(NO_STATE)
 {
     command("CONFIG SET maxclients 1");
-    assert_says(server_url(redis), 69,
-                "cannot be reached: the server has reached its limit of "
-                "clients",
-                "raise its maxclients, or end clients that CLIENT LIST shows; "
-                "the URL comes from LATCHKEY_URL\n");
+    assert_tool_says(
+        server_url(redis), 69,
+        "cannot be reached: the server has reached its limit of "
+        "clients",
+        "raise its maxclients, or end clients that CLIENT LIST shows; "
+        "the URL comes from LATCHKEY_URL\n");
 }
 
 static void a_replica(NO_STATE)
 {
     command("REPLICAOF 127.0.0.1 1");
-    assert_says(server_url(redis), 69,
-                "cannot be used: it is a replica, and only its primary grants",
-                "let the URL name that one; `redis-cli info replication` tells "
-                "which\n");
+    assert_tool_says(
+        server_url(redis), 69,
+        "cannot be used: it is a replica, and only its primary grants",
+        "let the URL name that one; `redis-cli info replication` tells "
+        "which\n");
 }
 
 static bool is_loading(void *data)
@@ -421,8 +432,8 @@ static void a_server_that_loads(NO_STATE)
     assert_int_equal(redisAppendCommand(begin, "DEBUG RELOAD"), REDIS_OK);
     assert_int_equal(redisBufferWrite(begin, &(int){0}), REDIS_OK);
     assert_true(wait_until(is_loading, (void *)(uintptr_t)&how, SOON_MS));
-    assert_says(server_url(redis), 69, "the server still loads its data",
-                "wait until it has loaded\n");
+    assert_tool_says(server_url(redis), 69, "the server still loads its data",
+                     "wait until it has loaded\n");
     redisFree(begin);
 }
 
@@ -430,10 +441,10 @@ static void a_server_that_loads(NO_STATE)
 
 static void assert_silent(const char *url)
 {
-    assert_says(url, 69,
-                "cannot be reached: it takes connections and does not answer",
-                "look at its process and log: it is stopped, paused or busy; "
-                "the URL comes from LATCHKEY_URL\n");
+    assert_tool_says(
+        url, 69, "cannot be reached: it takes connections and does not answer",
+        "look at its process and log: it is stopped, paused or busy; "
+        "the URL comes from LATCHKEY_URL\n");
 }
 
 static void a_server_that_is_stopped(NO_STATE)
