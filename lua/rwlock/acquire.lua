@@ -4,20 +4,22 @@
 -- how: q queues, t tries, y tries and leaves the others their turn, s tries and
 -- notes that somebody spins. own is the claim's member; its mode says what it
 -- wants, and of an upgrade its base. writes: the same owner's claim that
--- writes, or empty. A free name for which nobody waits is taken before `rest`.
+-- writes, or empty. Before `rest` a free name for which nobody waits is taken, a
+-- reader comes in beside others where nobody waits, and whoever comes behind a
+-- writer of ours queues.
 --
 -- Invariants: a writer is alone, but for reads of its own owner. A hash that is
 -- there has a TTL, which does not end before a lease in it. Sent again it gives
 -- no second ticket and no second hold, and changes no lease. A full server
 -- refuses it before anything is written. Nobody alive who goes first is passed
 -- by, but in their turn by those who spin.
--- needs: begin fences past
+-- needs: audience begin fences join others past ticket
 
 local to, nonce, mode, term, inbox, reason = member.only(own, claim, nonce, mode,
     lease, inbox, reason)
-if how ~= 's' and (mode == 'r' or mode == 'w')
-        and tonumber(term) > 0
-        and redis.call('EXISTS', lock_key, queue_key) == 0 then
+local there = how ~= 's' and (mode == 'r' or mode == 'w') and tonumber(term) > 0
+    and redis.call('EXISTS', lock_key, queue_key)
+if there == 0 then
     local was, bad = past.read(redis.call('GET', record_key),
         form.layout_rwlock)
     if not was then
@@ -57,10 +59,63 @@ if how ~= 's' and (mode == 'r' or mode == 'w')
                 since = ms, member = own}))
         return bad or {HELD, fence, tonumber(lease)}
     end
+elseif there then
+    local both = redis.pcall('MGET', record_key, spin_key)
+    local layout, last, spare, floor, more, owner = record.only(both[1] or '',
+        layout, fence, spare, floor, more, claim)
+    local wave, asked, aside = marks.only(more or '', wave, order, aside)
+    local held = layout == form.layout_rwlock
+        and asked == order
+        and redis.pcall('HMGET', lock_key, 'mode', claim, claim .. ':write',
+            owner .. ':write') or {}
+    if held[1] == 'read' and mode == 'r'
+            and there == 1 -- the hash is there, so there is no queue
+            and not held[2]
+            and both[2] ~= 'w'
+            and tonumber(wave) >= 0
+            and last + spare > 0 then
+        if audience({channel})[2] == 0
+                and others(lock_key, claim, timeout_key, false) then
+            local ends = math.max(redis.call('PTTL', lock_key), term)
+            local time, fence = redis.call('TIME'), last + spare
+            local bad = join(lock_key, holders_key, record_key, timeout_key, to,
+                term, ends, ends + life, reader.write({
+                    fence = string.format('%.0f', fence), nonce = nonce,
+                    ticket = '0', mode = 'r',
+                    since = time[1] .. string.format('%03d', time[2] / 1000),
+                    lease = term, flag = '-', inbox = inbox, reason = reason}))
+            return bad or {HELD, fence, tonumber(lease)}
+        end
+    elseif held[1] == 'write' and how == 'q'
+            and held[4]
+            and not held[2]
+            and not held[3]
+            and aside ~= owner
+            and writes == '' then
+        local time = redis.call('TIME')
+        local us = time[1] * 1000000 + time[2]
+        local left = redis.call('PTTL', lock_key)
+        local number, at, is_late = ticket(queue_key, us, tonumber(floor),
+            mode == 'r' and '844424930131968' or '281474976710656',
+            mode == 'r' and '1125899906842624' or '562949953421312')
+        if number and number * 16 <= us + 1000000 then
+            local added = redis.pcall('ZADD', queue_key, 'NX', at, own)
+            if added == 1 and is_late then
+                added = redis.pcall('PEXPIRE', queue_key, '660000')
+                if added ~= 1 then
+                    redis.pcall('ZREM', queue_key, own)
+                end
+            end
+            if added ~= 0 then
+                return added == 1 and {QUEUED, math.max(left, 0), number, 0}
+                    or added
+            end
+        end
+    end
 end
 
 -- rest
--- needs: failed clock hold queue readers room share turns ticket
+-- needs: failed clock hold queue readers room share turns
 
 local JOINS_MS = 150
 

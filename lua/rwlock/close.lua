@@ -4,13 +4,14 @@
 -- why: r releases, l leaves. own and, if it may not acquire any more, stone come
 -- with l. was: 0 it had nothing, 1 it waited, 2 it held. code: 0 nobody holds
 -- instead, 2 another does, 3 the same claim under another fence. Alone: the hold
--- ends, and nobody is let in; its timeout key ends by itself. The only hold, for
--- whose end nobody waits, is ended before `rest`.
+-- ends, and nobody is let in; its timeout key ends by itself. Before `rest`
+-- the only hold ends for whose end nobody waits, and a read beside others where it
+-- lets nobody in.
 --
 -- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
 -- nor waits. A full server does not refuse it. Other holds stand. At most 64
 -- waiters are looked at.
--- needs: failed publish vacate
+-- needs: failed leave others publish vacate
 
 if not record_key then
     local mode = redis.pcall('HGET', lock_key, 'mode')
@@ -41,14 +42,16 @@ if not record_key then
     return {CLOSED, 2, 0, failed(ended) and 1 or 0}
 end
 
-if why == 'r' and redis.call('EXISTS', queue_key, spin_key) == 0 then
+local there = why == 'r' and redis.call('EXISTS', queue_key, spin_key)
+if there == 0 or there == 1 then
     local layout, last, more, owner = record.only(
         redis.call('GET', record_key) or '', layout, fence, more, claim)
-    local aside = marks.only(more or '', aside)
+    local wave, order, aside = marks.only(more or '', wave, order, aside)
     local held = redis.pcall('HMGET', lock_key, 'mode', claim,
         claim .. ':write')
-    local is_alone = layout == form.layout_rwlock and held[1]
-        and redis.pcall('HLEN', lock_key) == 2
+    local size = layout == form.layout_rwlock and held[1]
+        and redis.pcall('HLEN', lock_key)
+    local is_alone = there == 0 and size == 2
     local wrote = is_alone and held[1] == 'write' and held[3]
         and owner == claim and last == fence and aside == '-'
     local has_read = is_alone and held[1] == 'read' and held[2]
@@ -58,6 +61,18 @@ if why == 'r' and redis.call('EXISTS', queue_key, spin_key) == 0 then
     if wrote or has_read then
         return vacate(lock_key, timeout_key, holders_key) or {CLOSED, 2, 0,
             failed(publish(channel, wrote and '1' or '0')) and 1 or 0}
+    elseif size and held[1] == 'read'
+            and held[2] then
+        local fields, keys = others(lock_key, claim, timeout_key, true)
+        local grants = fields and redis.pcall('HMGET', holders_key, claim,
+            unpack(there == 0 and {} or fields))
+        if fields
+                and reader.only(grants[1] or '', fence) == fence
+                and (there == 0 or leave.is_kept_out(queue_key, order, wave,
+                    leave.has_strangers(grants))) then
+            return leave.go(lock_key, holders_key, claim, keys)
+                or {CLOSED, 2, 0, 0}
+        end
     end
 end
 

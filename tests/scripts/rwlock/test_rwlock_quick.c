@@ -3,55 +3,11 @@
 /* The short roads of rwlock_acquire and rwlock_close: a free name, and the end of
    the only hold. Whatever is tried goes down both roads, and leaves the same. */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
-#include "support/rw_script.h"
-
-enum { SEEN = 4096 };
-
-/* Has a script find, for its short road alone, that somebody waits: only there two
-   keys are asked for at once. */
-#define LONG_ROAD                                                              \
-    "if name == 'EXISTS' and select('#', ...) == 2 then return 1 end "
-
-/* The clock stands still. */
-static void take_road(script_fixture *f, bool is_long)
-{
-    snprintf(f->stamp, sizeof(f->stamp),
-             "local R = redis local redis = setmetatable({call = "
-             "function(name, ...) %sif name == 'TIME' then return {1700000000, "
-             "123456} end return R.call(name, ...) end}, {__index = R}) ",
-             is_long ? LONG_ROAD : "");
-}
-
-/* Adds an answer without the place in the script where an error arose, all keys
-   with what they hold and for how many seconds they live, and what was heard. */
-static void note(script_fixture *f, char *seen, const char *answer)
-{
-    size_t used = strlen(seen);
-    const char *place = strstr(answer, " script:");
-    int length = (int)(place != NULL ? place - answer : (long)strlen(answer));
-
-    used +=
-        (size_t)snprintf(seen + used, SEEN - used, "%.*s\n", length, answer);
-    used += (size_t)snprintf(
-        seen + used, SEEN - used, "%s\n",
-        script_redis(
-            f, "EVAL %s 0",
-            "local all = redis.call('KEYS', '*') table.sort(all) "
-            "for i, key in ipairs(all) do "
-            "local kind, value = redis.call('TYPE', key).ok, '' "
-            "if kind == 'hash' then value = redis.call('HGETALL', key) "
-            "elseif kind == 'string' then value = {redis.call('GET', key)} "
-            "else value = {kind} end "
-            "all[i] = key .. ' = ' .. table.concat(value, ',') .. ' ' .. "
-            "math.ceil(redis.call('PTTL', key) / 1000) end "
-            "return table.concat(all, '; ')"));
-    snprintf(seen + used, SEEN - used, "%s", script_heard(f));
-}
+#include "support/rw_roads.h"
 
 /* What is there before; and what is tried. */
 typedef struct trial {
@@ -76,13 +32,13 @@ static void try_on(script_fixture *f, const trial *t, bool is_long, char *seen)
     script_redis(f, "HSET " LUA_RWLOCK_HOLDERS " u9:1 stale");
     /* So that a field of this one is a reader that lives. */
     script_redis(f, "SET {n}:u2:1:rwlock_timeout:1 1 PX 30000");
-    take_road(f, is_long);
+    rw_take_road(f, is_long, 123);
     script_deny(f, t->denied);
-    note(f, seen,
-         lua_rwlock_acquire_with(f, "u1:1",
-                                 (lua_rwlock_ask){.mode = t->mode,
-                                                  .how = t->how,
-                                                  .order = t->order}));
+    rw_note(f, seen,
+            lua_rwlock_acquire_with(f, "u1:1",
+                                    (lua_rwlock_ask){.mode = t->mode,
+                                                     .how = t->how,
+                                                     .order = t->order}));
     script_deny(f, NULL);
     if (f->answer->type != REDIS_REPLY_ARRAY || script_item(f, 0) != 1)
         return;
@@ -90,14 +46,14 @@ static void try_on(script_fixture *f, const trial *t, bool is_long, char *seen)
     if (t->spoils != NULL)
         script_redis(f, t->spoils);
     script_deny(f, t->denied);
-    note(f, seen, lua_rwlock_release(f, "u1:1", fence));
+    rw_note(f, seen, lua_rwlock_release(f, "u1:1", fence));
     script_deny(f, NULL);
 }
 
 static void compare(script_fixture *f, trial t)
 {
     static const char modes[] = "rw";
-    static char quick[SEEN], whole[SEEN];
+    static char quick[RW_SEEN], whole[RW_SEEN];
 
     for (size_t i = 0; modes[i] != '\0'; i++) {
         t.mode = modes[i];
@@ -173,26 +129,18 @@ RW_TEST(whatever_changed_meanwhile_both_roads_do_the_same)
         compare(f, (trial){.spoils = spoils[i]});
 }
 
-static bool was_called(script_fixture *f, const char *command)
-{
-    char line[64];
-
-    snprintf(line, sizeof(line), "cmdstat_%s:", command);
-    return strstr(script_redis(f, "INFO commandstats"), line) != NULL;
-}
-
 /* Else the others here would be of the long road alone. */
 RW_TEST(the_short_road_is_gone)
 {
     script_redis(f, "CONFIG RESETSTAT");
     assert_like(rw_acquire(f, "u1:1", "w"), "1 * 30000");
-    assert_false(was_called(f, "zscore"));
+    assert_false(rw_was_called(f, "zscore"));
     assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
-    assert_false(was_called(f, "hscan"));
+    assert_false(rw_was_called(f, "hscan"));
     assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
-    assert_false(was_called(f, "zscore"));
+    assert_false(rw_was_called(f, "zscore"));
     assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
-    assert_false(was_called(f, "hscan"));
+    assert_false(rw_was_called(f, "hscan"));
 }
 
 RW_TEST(a_full_server_refuses_the_short_road)
