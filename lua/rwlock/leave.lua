@@ -21,7 +21,6 @@ function leave.is_kept_out(queue_at, order, wave, strange)
         lease, inbox)
     local ticket = (tonumber(first[2]) or 0) - 281474976710656
     if mode ~= 'w'
-            or ticket < 0
             or #term > 12
             or not string.find(to, ':%d+$')
             or redis.call('ZCOUNT', queue_at, '562949953421312',

@@ -223,17 +223,23 @@ static const char *const ends[] = {
     WRITER "call('SET', '" LUA_RWLOCK_SPIN "', '1', 'PX', 1000)",
 };
 
+static void go_at_all_times(script_fixture *f, const char *before)
+{
+    play_both(f, (scene){.before = before});
+    play_both(f, (scene){.before = before, .ms = 700});
+    play_both(f, (scene){.before = before, .fence = 77});
+}
+
 static void whoever_is_there_both_roads_let_out_the_same(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, LUA_RWLOCK_CHANNEL);
     lua_rwlock_hear(f, "q1", "q2", (char *)NULL);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        play_both(f, (scene){.before = ends[i]});
-        play_both(f, (scene){.before = ends[i], .ms = 700});
-        play_both(f, (scene){.before = ends[i], .fence = 77});
-    }
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        go_at_all_times(f, ends[i]);
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    go_at_all_times(f, NULL);
+    go_at_all_times(f, WRITER);
 }
 
 static void
