@@ -158,10 +158,8 @@ static void come_as_all_do(script_fixture *f, const char *before)
     }
 }
 
-static void whoever_is_there_both_roads_come_in_or_queue(void **state)
+RW_TEST(whoever_is_there_both_roads_come_in_or_queue)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_hear(f, "q1", "q2", (char *)NULL);
     for (size_t i = 0; i < sizeof(befores) / sizeof(befores[0]); i++)
         come_as_all_do(f, befores[i]);
@@ -230,10 +228,8 @@ static void go_at_all_times(script_fixture *f, const char *before)
     play_both(f, (scene){.before = before, .fence = 77});
 }
 
-static void whoever_is_there_both_roads_let_out_the_same(void **state)
+RW_TEST(whoever_is_there_both_roads_let_out_the_same)
 {
-    script_fixture *f = *state;
-
     lua_rwlock_hear(f, "q1", "q2", (char *)NULL);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         go_at_all_times(f, ends[i]);
@@ -242,12 +238,10 @@ static void whoever_is_there_both_roads_let_out_the_same(void **state)
     go_at_all_times(f, WRITER);
 }
 
-static void
-whatever_is_denied_beside_others_both_roads_do_the_same(void **state)
+RW_TEST(whatever_is_denied_beside_others_both_roads_do_the_same)
 {
     static const char *const commands[] = {"hset", "pexpire", "del",    "set",
                                            "hdel", "zadd",    "pubsub", "mget"};
-    script_fixture *f = *state;
 
     lua_rwlock_hear(f, "q1", "q2", (char *)NULL);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -260,10 +254,8 @@ whatever_is_denied_beside_others_both_roads_do_the_same(void **state)
     }
 }
 
-static void the_short_road_is_gone_beside_others(void **state)
+RW_TEST(the_short_road_is_gone_beside_others)
 {
-    script_fixture *f = *state;
-
     rw_acquire(f, "u1:1", "w");
     script_redis(f, "CONFIG RESETSTAT");
     assert_like(rw_acquire(f, "u2:1", "r"), "2 * 0");
@@ -284,9 +276,8 @@ static void the_short_road_is_gone_beside_others(void **state)
 }
 
 /* What a script reads at once has a bound. */
-static void the_short_road_does_not_read_a_crowd(void **state)
+RW_TEST(the_short_road_does_not_read_a_crowd)
 {
-    script_fixture *f = *state;
     char claim[16];
 
     for (unsigned i = 0; i < 40; i++) {
@@ -300,14 +291,5 @@ static void the_short_road_does_not_read_a_crowd(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        RW_TEST(whoever_is_there_both_roads_come_in_or_queue),
-        RW_TEST(whoever_is_there_both_roads_let_out_the_same),
-        RW_TEST(whatever_is_denied_beside_others_both_roads_do_the_same),
-        RW_TEST(the_short_road_is_gone_beside_others),
-        RW_TEST(the_short_road_does_not_read_a_crowd),
-    };
-
-    return cmocka_run_group_tests_name("rwlock_beside", tests,
-                                       script_start_server, script_stop_server);
+    return check_all(script_start_server, script_stop_server);
 }
