@@ -231,6 +231,7 @@ static void report(const session *all)
 static int play(session *all)
 {
     const uint64_t until = history_now() + all->minutes * 60000 * MS;
+    bool played;
 
     all->began = history_now();
     nemesis_names(all->counts);
@@ -238,11 +239,12 @@ static int play(session *all)
         perror(all->directory);
         return 2;
     }
-    do {
-        if (!play_round(all, all->seed + all->rounds))
-            return 2;
-    } while (history_now() < until);
-    report(all);
+    do
+        played = play_round(all, all->seed + all->rounds);
+    while (played && history_now() < until);
+    report(all); /* what was played counts, however it ended */
+    if (!played)
+        return 2;
     return all->violations + all->crashes == 0 ? 0 : 1;
 }
 

@@ -400,6 +400,7 @@ static void server_clock(sim_run *run, sim_fault *fault)
     sim_tell(&run->schedule, host->name, "has its clock set by %.3f s",
              (double)step_of(fault) / 1e9);
     run->clock_went_back |= step_of(fault) < 0;
+    run->clock_went_ahead |= step_of(fault) > 0;
     sim_clock_step(&host->clock, step_of(fault));
 }
 

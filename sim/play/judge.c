@@ -155,6 +155,8 @@ static void judge_fence(sim_run *run, sim_grip *grip)
 
     if (!sim_arts[grip->mode].fenced || grip->since < grip->name->excused_to)
         return; /* the history knows what may be passed on after force */
+    if (run->clock_went_ahead)
+        return; /* what that clock has ended may still be passed on in its client */
     if (run->data_lost && floor > FENCES_AHEAD)
         floor -= run->clock_went_back ? floor : FENCES_AHEAD;
     if (grip->fence <= floor && !has_same_owner(grip))

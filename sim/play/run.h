@@ -181,7 +181,7 @@ struct sim_run {
     uint64_t last_id; /* of the history */
     uint64_t random;
     bool left_model; /* a fault outside the model has happened */
-    bool clock_went_back, data_lost;
+    bool clock_went_back, clock_went_ahead, data_lost;
     uint64_t calm_from; /* what faults other than deaths have left is over */
     sim_counts counts;
     uint64_t *fault_counts;         /* by class; borrowed */
