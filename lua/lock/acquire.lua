@@ -81,9 +81,12 @@ elseif ours[1] and redis.call('HLEN', lock_key) == 1 then
     local fence, spare = fences(clock.us, was.fence, was.spare, both[2])
     bad = not fence and spare or failed(redis.pcall('SET', record_key,
         holder.sign(was, it, fence, spare, 0, '-'), 'PX', lease + life))
+    if not bad then
+        redis.pcall('ZREM', queue_key, own)
+    end
     return bad or {HELD, fence, left, spare}
 elseif ours[1] then
-    -- What was left of a grant that could not be taken back is no hold.
+    -- What is left of a grant that was neither finished nor taken back is no hold.
     bad = failed(redis.pcall('HDEL', lock_key, claim))
     if bad then
         return bad

@@ -51,7 +51,7 @@ elseif why == 'r' and layout == form.layout_lock and owner == claim
             return {CLOSED, 2, 0, 0}
         end
     elseif first and first[1] and interop == '0' and not both[2]
-            and table.concat(redis.pcall('HKEYS', lock_key), ' ') == claim then
+            and redis.call('HEXISTS', lock_key, claim) == 1 then
         -- The queue is there, so of the three it is the one.
         local to, nonce, mode, lease, inbox = member.only(first[1], claim,
             nonce, mode, lease, inbox)
@@ -208,7 +208,7 @@ if refused then
     return refused
 end
 denied = line.park(queue_key, found) or denied
-if why == 'f' and held[2] then
+if why == 'f' and held[2] and (claim == '' or claim == was.claim) then
     denied = failed(message.revoked(was, db, 'lock', lock_key))
         or denied
 end

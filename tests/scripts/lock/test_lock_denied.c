@@ -34,23 +34,21 @@ enum {
     TEXT = 256
 };
 
-/* Tells what is wrong, or nothing. ARGV: 1 if nobody may end a hold, 1 if
-   nobody may set an end, the claims that wait, their members. */
+/* Tells what is wrong, or nothing. ARGV: the claims that wait, their members. */
 static const char look[] =
-    "local wrong, n = '', (#ARGV - 2) / 2 "
+    "local wrong, n = '', #ARGV / 2 "
     "for _, key in ipairs(KEYS) do "
     "  if redis.call('PTTL', key) == -1 then "
     "    wrong = wrong .. key .. ' for ever, ' end end "
-    "local soon = ARGV[1] == '1' and redis.call('PTTL', KEYS[1]) <= 3000 "
-    "if redis.call('HLEN', KEYS[1]) > 1 and not soon then "
+    "if redis.call('HLEN', KEYS[1]) > 1 then "
     "  wrong = wrong .. 'two owners, ' end "
     "for i = 1, n do "
-    "  local holds = redis.call('HEXISTS', KEYS[1], ARGV[i + 2]) == 1 "
-    "  local waits = redis.call('ZSCORE', KEYS[3], ARGV[i + n + 2]) "
-    "  if holds and waits and not soon then "
-    "    wrong = wrong .. ARGV[i + 2] .. ' holds and waits, ' end "
+    "  local holds = redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1 "
+    "  local waits = redis.call('ZSCORE', KEYS[3], ARGV[i + n]) "
+    "  if holds and waits then "
+    "    wrong = wrong .. ARGV[i] .. ' holds and waits, ' end "
     "  if not holds and not waits then "
-    "    wrong = wrong .. ARGV[i + 2] .. ' is lost, ' end end "
+    "    wrong = wrong .. ARGV[i] .. ' is lost, ' end end "
     "return wrong";
 
 /* ---- what a name may be before ---- */
@@ -286,7 +284,6 @@ static bool may_leave_a_queue(const trial *t)
 
 static void assert_sound(const trial *t)
 {
-    const char *no_end = is_denied(t, "hdel") ? "1" : "0";
     char b[TEXT], c[TEXT];
     const char *wrong;
 
@@ -297,18 +294,18 @@ static void assert_sound(const trial *t)
     if (t->situation->waiters == 2)
         wrong = script_redis(t->f,
                              "EVAL %s 4 n " LUA_LOCK_RECORD " " LUA_LOCK_QUEUE
-                             " " LUA_LOCK_SPIN " %s 0 b:1 c:1 %s %s",
-                             look, no_end, b, c);
+                             " " LUA_LOCK_SPIN " b:1 c:1 %s %s",
+                             look, b, c);
     else if (t->situation->waiters == 1)
         wrong = script_redis(t->f,
                              "EVAL %s 4 n " LUA_LOCK_RECORD " " LUA_LOCK_QUEUE
-                             " " LUA_LOCK_SPIN " %s 0 b:1 %s",
-                             look, no_end, b);
+                             " " LUA_LOCK_SPIN " b:1 %s",
+                             look, b);
     else
         wrong = script_redis(t->f,
                              "EVAL %s 4 n " LUA_LOCK_RECORD " " LUA_LOCK_QUEUE
-                             " " LUA_LOCK_SPIN " %s 0",
-                             look, no_end);
+                             " " LUA_LOCK_SPIN,
+                             look);
     if (strcmp(wrong, "\"\"") != 0 && wrong[0] != '\0')
         fail_trial(t, wrong);
 }

@@ -1,14 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A claim that stands in the hash beside the owner: what is left of a grant
- * that a server neither finished nor took back, since it denied HDEL.
+ * A hand-over by somebody who may not let the owner out; and a claim that stands
+ * in the hash beside the owner all the same, as an earlier version left it there.
  */
+
+#include <stdlib.h>
 
 #include "support/check.h"
 #include "support/lua_lock.h"
 
-/* a:1 holds; b:1 and c:1 wait; b:1 was to be the next, and stayed in the hash. */
+/* a:1 holds; b:1 and c:1 wait, and can be reached. */
+static void assert_a_has_it(script_fixture *f)
+{
+    assert_like(script_redis(f, "HKEYS n"), "a:1");
+    assert_true(strtoll(script_redis(f, "PTTL n"), NULL, 10) > 3000);
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
+    assert_string_equal(script_heard(f), "");
+}
+
+SCRIPT_TEST(whoever_may_not_let_the_owner_out_lets_nobody_in)
+{
+    lua_lock_two_wait(f);
+    script_deny(f, "hdel");
+    assert_like(lua_lock_release(f, "a:1", 0), "!DENIED *");
+    assert_a_has_it(f);
+    assert_like(lua_lock_force(f, ""), "!DENIED *");
+    assert_a_has_it(f);
+    script_deny(f, NULL);
+}
+
+/* It asks again after its grant was lost, and another one's end. */
+SCRIPT_TEST(one_that_is_alone_holds_and_waits_no_more)
+{
+    lua_lock_two_wait(f);
+    script_redis(f, "HSET n b:1 1");
+    lua_lock_release_alone(f, "a:1");
+    assert_like(lua_lock_acquire(f, "b:1"), "1 * * *");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
+    lua_lock_release(f, "b:1", 0);
+    assert_like(script_redis(f, "HKEYS n"), "c:1");
+}
+
+/* b:1, which was to be the next, stayed in the hash; where Redisson counts on,
+   what is not plain is asked for. */
 static int set_up_leftover(void **state)
 {
     int status = script_setup(state);
@@ -16,14 +51,9 @@ static int set_up_leftover(void **state)
 
     if (status != 0)
         return status;
-    lua_lock_hear(f, "b", "c", NULL);
-    lua_lock_acquire(f, "a:1");
-    lua_lock_acquire(f, "b:1");
-    lua_lock_acquire(f, "c:1");
-    script_deny(f, "hdel");
-    assert_like(lua_lock_release(f, "a:1", 0), "!DENIED *");
-    script_deny(f, NULL);
-    assert_like(script_redis(f, "HKEYS n"), "a:1 b:1");
+    lua_lock_two_wait(f);
+    script_redis(f, "HSET n b:1 1");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 7");
     return 0;
 }
 
@@ -73,7 +103,6 @@ LEFTOVER_TEST(the_owner_takes_it_along_and_hands_on_to_one)
     assert_like(script_heard(f), "latchkey:in::c grant 0 lock c:1 *\n");
 }
 
-/* The grant that was begun is made now. */
 LEFTOVER_TEST(the_owner_hands_on_to_it)
 {
     assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
@@ -87,6 +116,13 @@ LEFTOVER_TEST(a_force_of_the_owner_takes_it_along)
     script_redis(f, "HSET n b:1 1");
     assert_like(lua_lock_force(f, "a:1"), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
+}
+
+LEFTOVER_TEST(a_force_of_it_tells_the_owner_nothing)
+{
+    assert_like(lua_lock_force(f, "b:1"), "1 2 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "a:1");
+    assert_string_equal(script_heard(f), "");
 }
 
 int main(void)
