@@ -164,7 +164,8 @@ static bool put_head(lk__buffer *buffer, char type, size_t number, size_t more)
     at = buffer->bytes + buffer->size;
     *at = type;
     (void)lk__digits_before(at + size - 2, number);
-    memcpy(at + size - 2, "\r\n", 2);
+    at[size - 2] = '\r';
+    at[size - 1] = '\n';
     buffer->size += size;
     return true;
 }
