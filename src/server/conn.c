@@ -228,8 +228,9 @@ void lk__conn_break(lk__conn *conn, lk_status why, const char *words)
 static void
 on_pong(lk__request *request, lk_status status, const redisReply *reply)
 {
-    if (status == LK_OK && reply->type != REDIS_REPLY_STATUS &&
-        reply->type != REDIS_REPLY_ERROR &&
+    if (status == LK_OK && reply->type != REDIS_REPLY_ERROR &&
+        !(reply->type == REDIS_REPLY_STATUS &&
+          lk__reply_is_text(reply, "PONG")) &&
         !lk__reply_is_text(lk__reply_at(reply, 0), "pong"))
         lk__conn_break(LK__CONTAINER_OF(request, lk__conn, ping), LK_EPROTO,
                        "an unexpected reply");

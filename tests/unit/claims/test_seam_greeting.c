@@ -150,8 +150,9 @@ static void an_idle_connection_takes_what_is_a_pong(void **state)
 
 static void an_idle_connection_is_left_over_what_is_none(void **state)
 {
-    static const char *const answers[] = {":1\r\n", "$4\r\nPONG\r\n", "$-1\r\n",
-                                          "*0\r\n", "*1\r\n$4\r\nping\r\n"};
+    static const char *const answers[] =
+        {":1\r\n", "$4\r\nPONG\r\n",      "$-1\r\n", "+OK\r\n", "+QUEUED\r\n",
+         "*0\r\n", "*1\r\n$4\r\nping\r\n"};
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
         assert_pong(*state, answers[i], true);
