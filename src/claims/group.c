@@ -251,7 +251,9 @@ put_address(char *text, size_t size, const char *host, uint16_t port)
                    host, (unsigned)port);
 }
 
-static void see_views(const lk__group *group, lk__group_facts *facts)
+/* What one that has gone said is not so of now. */
+static void
+see_views(const lk__group *group, uint64_t now, lk__group_facts *facts)
 {
     facts->listed = group->count;
     for (size_t i = 0; i < group->count; i++) {
@@ -260,7 +262,8 @@ static void see_views(const lk__group *group, lk__group_facts *facts)
 
         put_address(view->address, sizeof(view->address), address->host,
                     address->port);
-        view->tells_others = group->namings[i].tells_others;
+        view->tells_others = group->namings[i].tells_others &&
+                             lk__naming_is_heard(&group->namings[i], now);
         view->others = group->namings[i].others;
     }
 }
@@ -283,7 +286,7 @@ bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts)
     if (majority.named != NULL)
         put_address(ret_facts->master, sizeof(ret_facts->master),
                     majority.named->host, majority.named->port);
-    see_views(group, ret_facts);
+    see_views(group, lk__client_now(client), ret_facts);
     return true;
 }
 

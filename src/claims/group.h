@@ -48,7 +48,7 @@ void lk__group_flush(lk__group *group);
 /* What a sentinel that the URL names says of its group. */
 typedef struct lk__group_view {
     char address[264]; /* host:port, [::1]:port */
-    bool tells_others; /* it has said how many it knows beside itself, */
+    bool tells_others; /* it says how many it knows beside itself, */
     uint64_t others;   /* namely these */
 } lk__group_view;
 

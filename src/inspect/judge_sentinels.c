@@ -42,8 +42,9 @@ static void judge_views(lk__report *report, const lk__group_facts *group)
             lk__report_add(report, "sentinel", LK_CHECK_WARN,
                            view->others < group->listed ? lacks : has_more,
                            "the sentinel %s knows %" PRIu64
-                           " others, and the URL names %zu beside it",
-                           view->address, view->others, group->listed - 1);
+                           " other%s, and the URL names %zu beside it",
+                           view->address, view->others,
+                           view->others == 1 ? "" : "s", group->listed - 1);
     }
 }
 

@@ -45,7 +45,7 @@ void lk__naming_aged(lk__naming *naming, uint64_t now, uint64_t age_ms)
         naming->since = since;
 }
 
-static bool is_heard(const lk__naming *naming, uint64_t now)
+bool lk__naming_is_heard(const lk__naming *naming, uint64_t now)
 {
     return naming->asked_at != 0 && now < naming->asked_at + LK__BELIEF_MS * MS;
 }
@@ -53,7 +53,7 @@ static bool is_heard(const lk__naming *naming, uint64_t now)
 static bool
 names(const lk__naming *naming, const lk__naming *whom, uint64_t now)
 {
-    return is_heard(naming, now) && lk__naming_same(naming, whom);
+    return lk__naming_is_heard(naming, now) && lk__naming_same(naming, whom);
 }
 
 static size_t votes(const lk__naming *namings, size_t count,
@@ -123,8 +123,9 @@ lk__majority lk__naming_judge(const lk__naming *namings, size_t count,
     lk__majority majority = {.total = count};
 
     for (size_t i = 0; i < count; i++) {
-        majority.heard += is_heard(&namings[i], now);
-        if (is_heard(&namings[i], now) && namings[i].others >= majority.total)
+        majority.heard += lk__naming_is_heard(&namings[i], now);
+        if (lk__naming_is_heard(&namings[i], now) &&
+            namings[i].others >= majority.total)
             majority.total = (size_t)namings[i].others + 1;
     }
     majority.needed = majority.total / 2 + 1;

@@ -42,6 +42,9 @@ typedef struct lk__majority {
 
 bool lk__naming_same(const lk__naming *a, const lk__naming *b);
 
+/* Whether it answered a question of the last LK__BELIEF_MS. */
+bool lk__naming_is_heard(const lk__naming *naming, uint64_t now);
+
 /*
  * Notes the answer to a question that was sent then: the address, host "" for
  * none. Whoever was not heard for too long may have named another meanwhile.

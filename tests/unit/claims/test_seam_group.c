@@ -483,6 +483,23 @@ static void it_is_told_how_many_others_each_one_knows(NO_STATE)
     assert_false(facts.views[0].tells_others);
 }
 
+static void what_one_that_has_gone_knew_is_not_told(NO_STATE)
+{
+    lk__group_facts facts;
+
+    now.sentinels[0].master_answer = MASTER_KNOWS("1", "1");
+    now.sentinels[1].master_answer = MASTER_KNOWS("1", "1");
+    open_and_settle();
+    now.sentinels[1].answer_ns = (uint64_t)LONG_MS * FAKE_MS;
+    run_ms(2 * SECOND_MS);
+    assert_true(lk__group_see(now.client->node->group, &facts));
+    assert_true(facts.views[1].tells_others);
+    run_ms(2 * SECOND_MS);
+    assert_true(lk__group_see(now.client->node->group, &facts));
+    assert_true(facts.views[0].tells_others);
+    assert_false(facts.views[1].tells_others);
+}
+
 /* One of an older release, and one that is not set. */
 static void a_smaller_place_gets_its_part(NO_STATE)
 {
@@ -522,6 +539,7 @@ int main(void)
         TEST(one_that_does_not_say_that_it_is_listened_to_is_left),
         TEST(it_is_told_where_most_say_the_master_is),
         TEST(it_is_told_how_many_others_each_one_knows),
+        TEST(what_one_that_has_gone_knew_is_not_told),
         TEST(a_smaller_place_gets_its_part),
     };
 

@@ -334,6 +334,11 @@ static void a_sentinel_that_does_not_know_the_others_is_named(void **state)
                         "names 2 beside it");
     assert_non_null(strstr(last_of(b, "sentinel")->advice,
                            "SENTINEL SENTINELS <master> there"));
+    put_group(b, 2, 1);
+    assert_int_equal(level(b, "sentinel"), LK_CHECK_WARN);
+    assert_string_equal(last_of(b, "sentinel")->text,
+                        "the sentinel s2:26379 knows 1 other, and the URL "
+                        "names 2 beside it");
     put_group(b, 3, 2);
     assert_int_equal(level(b, "sentinel"), LK_CHECK_WARN);
     assert_string_equal(last_of(b, "sentinel")->text,
