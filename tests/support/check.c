@@ -66,6 +66,16 @@ void check_add(check_test *test)
     *place = test;
 }
 
+/* Else all would be well with tests that nobody runs. An assertion of cmocka says
+   nothing outside a test. */
+static void must(bool is_so, const char *otherwise)
+{
+    if (is_so)
+        return;
+    (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, otherwise);
+    exit(EXIT_FAILURE);
+}
+
 int check_all(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     struct CMUnitTest *tests;
@@ -75,10 +85,12 @@ int check_all(CMFixtureFunction setup, CMFixtureFunction teardown)
 
     for (const check_test *t = added; t != NULL; t = t->next)
         count++;
+    must(count > 0, "no test was added");
     tests = calloc(count, sizeof(*tests));
     assert_non_null(tests);
     for (const check_test *t = added; t != NULL; t = t->next)
         tests[n++] = t->test;
+    added = NULL;
     failed =
         check_run(program_invocation_short_name, tests, count, setup, teardown);
     free(tests);
@@ -92,6 +104,8 @@ int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
     size_t n = 0;
     int failed;
 
+    must(count > 0, "the list has no test");
+    must(added == NULL, "the list lacks the tests that were added");
     assert_non_null(kept);
     for (size_t i = 0; i < count; i++) {
         if (login_text()[0] == '\0' || !needs_more(tests[i].name))
