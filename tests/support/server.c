@@ -222,6 +222,16 @@ static bool has_ended(void *data)
     return server_has_ended(data);
 }
 
+/* As in a child of what started it: the end is told to nobody but that. */
+static bool is_not_told(const server *s)
+{
+    siginfo_t info;
+
+    return waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) !=
+               0 &&
+           errno == ECHILD;
+}
+
 /* The end of a process is seen later than the end of its connections. */
 static void tell_break(void *data)
 {
@@ -230,6 +240,8 @@ static void tell_break(void *data)
 
     if (s->pid == 0)
         (void)fprintf(stderr, "server: it has been ended\n");
+    else if (is_not_told(s))
+        (void)fprintf(stderr, "server: the connection to it broke\n");
     else if (!wait_until(has_ended, data, END_MS))
         explain(s, "it runs, and its connection broke");
 }

@@ -98,6 +98,24 @@ static int use_dead_server(worker_shared *shared, unsigned index, void *data)
     return 0;
 }
 
+typedef struct broken {
+    server *server;
+    FILE *said;
+} broken;
+
+/* It is not the parent of the server. */
+static int use_ended_server(worker_shared *shared, unsigned index, void *data)
+{
+    const broken *b = data;
+
+    (void)index;
+    (void)dup2(fileno(b->said), STDERR_FILENO);
+    (void)kill(server_pid(b->server), SIGKILL);
+    while (!atomic_load(&shared->is_over))
+        freeReplyObject(server_command(b->server, "PING"));
+    return 0;
+}
+
 static int expect_integer(worker_shared *shared, unsigned index, void *data)
 {
     (void)shared;
@@ -210,6 +228,22 @@ static void a_command_to_a_dead_server_does_not_return(NO_STATE)
     server_stop(s);
 }
 
+static void a_worker_does_not_say_that_a_dead_server_runs(NO_STATE)
+{
+    broken b = {.server = server_start(NULL), .said = tmpfile()};
+    workers *w = workers_start(1, use_ended_server, &b);
+    char line[128];
+
+    assert_true(workers_wait(w, SOON_MS));
+    assert_int_equal(workers_exit(w, 0), -SIGABRT);
+    rewind(b.said);
+    assert_non_null(fgets(line, sizeof(line), b.said));
+    assert_string_equal(line, "server: the connection to it broke\n");
+    workers_free(w);
+    (void)fclose(b.said);
+    server_stop(b.server);
+}
+
 static void a_reply_of_another_kind_is_not_returned(void **state)
 {
     workers *w = workers_start(1, expect_integer, *state);
@@ -300,6 +334,7 @@ int main(void)
         cmocka_unit_test(stopped_and_running_workers_can_be_freed),
         cmocka_unit_test(a_failed_assertion_aborts_its_worker),
         cmocka_unit_test(a_command_to_a_dead_server_does_not_return),
+        cmocka_unit_test(a_worker_does_not_say_that_a_dead_server_runs),
         cmocka_unit_test(a_reply_of_another_kind_is_not_returned),
         cmocka_unit_test(a_worker_commands_over_its_own_connection),
         cmocka_unit_test(owners_one_after_another_are_no_violation),
