@@ -131,19 +131,17 @@ static void on_lost(run *r)
     const char *advice;
     char reason[128];
     char name[128];
-    bool is_guarded;
 
     if (r->is_lost)
         return;
     r->is_lost = true;
-    is_guarded = run_guard_lost(&r->guard);
+    if (!run_guard_lost(&r->guard))
+        restart_guardian(r);
     advice = put_reason(r, reason, sizeof(reason));
     (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s%s",
                    cli_subject_noun(r->subject.kind),
                    cli_clean(name, sizeof(name), r->subject.name), reason,
                    r->plan.policy == RUN_WARN ? "goes on" : "is ended", advice);
-    if (!is_guarded)
-        restart_guardian(r);
 }
 
 static void check_hold(run *r)
