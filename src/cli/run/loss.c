@@ -22,8 +22,8 @@ static void on_answer(lk_status status, void *data)
     answer.status = status;
 }
 
-/* The lease that is asked for is the one that a renewal asks for, so that the
-   server refuses it for the same reason. */
+/* For a whole lease, as a renewal is: for one that the name outlives as it is the
+   server needs no right to lengthen it, and would not say that it lacks one. */
 static lk_status ask(lk_client *client, lk_hold *hold, int64_t lease_ms)
 {
     const int64_t until = cli_now_ns() + ASK_MS * CLI_NS_PER_MS;
