@@ -84,8 +84,8 @@ static const struct {
      "the server does not trust the CA of the client's certificate "
      "(tls_cert_file), or lacks that CA's list of revoked ones (CRL)"},
     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, -EKEYREJECTED,
-     "the server refuses the client's certificate (tls_cert_file): perhaps it "
-     "is not valid yet, or the server's CRL is not, or its key is too short"},
+     "the server refuses the client's certificate (tls_cert_file): its key is "
+     "too short, or it or the server's CRL is not valid yet"},
     {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, -EKEYREJECTED,
      "the server refuses the client's certificate (tls_cert_file): perhaps it "
      "is not for clients, but for servers alone"},

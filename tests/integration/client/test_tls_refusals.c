@@ -112,7 +112,7 @@ static void a_certificate_that_has_expired_is_named(void **state)
 
 static void one_that_is_not_valid_yet(void **state)
 {
-    assert_is_refused(*state, "unborn", "perhaps it is not valid yet");
+    assert_is_refused(*state, "unborn", "is not valid yet");
 }
 
 static void one_that_is_for_servers_alone(void **state)
