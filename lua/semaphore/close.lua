@@ -129,6 +129,7 @@ local to = {counter = counter_key, zset = zset_key, record = record_key,
 local bad = books.look(to)
 if broken then
     books.undo(to, {next_id}, 1)
+    bad = books.look(to)
 end
 if bad then
     return bad

@@ -356,6 +356,25 @@ PERMITS_TEST(a_full_server_lets_a_hand_over_through_alone)
     assert_books(f, 1, 0);
 }
 
+/* What stopped the short road does not stop the other. */
+PERMITS_TEST(a_hand_over_that_is_made_anew_keeps_the_number)
+{
+    script_listen(f, "latchkey:in::u1");
+    permits_set(f, 1);
+    permits_acquire(f, "u0:1", 1);
+    permits_acquire(f, "u1:1", 1);
+    snprintf(f->stamp, sizeof(f->stamp), "%s",
+             "local R, seen = redis, false local redis = setmetatable({pcall = "
+             "function(name, ...) if name == 'SET' and not seen then "
+             "seen = true return {err = 'DENIED'} end "
+             "return R.pcall(name, ...) end}, {__index = R}) ");
+    assert_like(permits_release(f, "u0:1", 0), "1 2 0 0");
+    f->stamp[0] = '\0';
+    assert_like(permits_waiting(f), "");
+    assert_like(script_redis(f, "GET latchkey:{n}:r"), "2p * 1,*");
+    assert_books(f, 1, 0);
+}
+
 int main(void)
 {
     return check_all(script_start_server, script_stop_server);
