@@ -23,9 +23,13 @@ if shard then
 end
 -- What a hand-over that was stopped has written, and why it was.
 local next_id, broken
-local free = why == 'r' and redis.pcall('GET', counter_key)
+local both = why == 'r' and redis.pcall('MGET', counter_key, record_key) or {}
+local free = string.match(both[1] or '', '^-?%d+$')
+local layout, before, spare, floor, turned, more = record.only(both[2] or '',
+    layout, fence, spare, floor, turn, more)
 local id = permits.ids(claim, 1)[1]
-local text = type(free) == 'string' and string.find(free, '^-?%d+$')
+-- Without a record the name is no other kind's.
+local text = free and (not both[2] or layout == form.layout_semaphore)
     and redis.pcall('HGET', holders_key, id)
 local owner, last, need = hold.only(type(text) == 'string' and text or '',
     claim, fence, need)
@@ -52,15 +56,11 @@ elseif is_waited == 1
         '(562949953421312', 'WITHSCORES', 'LIMIT', '0', '1')
     local to, nonce, mode, wants, lease, base, inbox, reason = member.only(
         head[1] or '', claim, nonce, mode, need, lease, base, inbox, reason)
-    local layout, before, spare, floor, turned, more = record.only(
-        redis.call('GET', record_key) or '', layout, fence, spare, floor, turn,
-        more)
     local ends = sums.only(more or '', ends)
     local is_plain = mode == 'p'
         and wants == '1'
         and #lease < 13
         and string.find(to, ':%d+$')
-        and layout == form.layout_semaphore
         and turned == '-'
         and ends
     local ear = is_plain and inbox_of(to, inbox, queue_key)

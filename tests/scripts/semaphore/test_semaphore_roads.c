@@ -18,7 +18,7 @@ enum { SEEN = 16384, STEPS = 5 };
 #define LONG_CALL                                                              \
     "if name == 'MGET' and not seen then seen = true return {false} end "
 #define LONG_PCALL                                                             \
-    "if name == 'GET' and not seen then seen = true return false end "
+    "if name == 'MGET' and not seen then seen = true return {false} end "
 
 /* The clock stands still, and what is left of a life is told in tens of seconds. */
 static void take_road(script_fixture *f, bool is_long, bool closes)
@@ -191,10 +191,11 @@ PERMITS_TEST(whatever_the_record_says_both_roads_do_the_same)
     compare(f, (trial){.record = "2p 500 0 7 - - 0,5 1700000000000 " MEMBER,
                        .record_at = 1,
                        .before = {[1] = "DECRBY n 1"}});
-    /* One permit that nobody waits for comes back without a look at the record. */
     compare(f, (trial){.record = OLD_LAYOUT,
                        .record_at = 1,
                        .before = {[3] = "DEL latchkey:{n}:r"}});
+    for (int step = 1; step < STEPS; step++)
+        compare(f, (trial){.record = OLD_LAYOUT, .record_at = step});
     compare(f, (trial){.record = "nonsense",
                        .record_at = 1,
                        .before = {[3] = "DEL latchkey:{n}:r"}});
@@ -223,6 +224,7 @@ PERMITS_TEST(whatever_changed_meanwhile_both_roads_do_the_same)
         "DEL latchkey:{n}:h",
         "DEL latchkey:{n}:q",
         "DEL latchkey:{n}:r",
+        "COPY latchkey:{n}:h latchkey:{n}:r REPLACE",
         "DEL n",
         "INCRBY n 1",
         "DECRBY n 3",
@@ -354,6 +356,32 @@ PERMITS_TEST(a_full_server_lets_a_hand_over_through_alone)
     assert_like(permits_waiting(f), "");
     script_fill_memory(f, false);
     assert_books(f, 1, 0);
+}
+
+/* Whoever made the name a latch has one that is as it was. */
+PERMITS_TEST(a_permit_does_not_come_back_to_another_kind)
+{
+    permits_set(f, 1);
+    permits_acquire(f, "u0:1", 1);
+    script_redis(f, "DEL n");
+    script_redis(f, "SET n 3");
+    permits_put_layout(f, "2t");
+    assert_like(permits_release(f, "u0:1", 0), "!LKTYPE *");
+    assert_like(script_redis(f, "GET n"), "3");
+}
+
+PERMITS_TEST(permits_without_a_record_come_back_by_the_short_road)
+{
+    int64_t fence;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u0:1", 1);
+    fence = script_item(f, 1);
+    script_redis(f, "DEL latchkey:{n}:r");
+    script_redis(f, "CONFIG RESETSTAT");
+    assert_like(permits_release(f, "u0:1", fence), "1 2 0 0");
+    assert_false(was_called(f, "zmscore"));
+    assert_books(f, 1, 1);
 }
 
 /* What stopped the short road does not stop the other. */
