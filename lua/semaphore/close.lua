@@ -36,18 +36,18 @@ local owner, last, need = hold.only(type(text) == 'string' and text or '',
 local is_waited = owner == claim and last == fence and need == '1'
     and redis.pcall('EXISTS', queue_key)
 
-if is_waited == 0 and redis.pcall('ZREM', zset_key, id) == 1 then
+if is_waited == 0 then
+    -- Paid before it goes: that can be taken back by whoever may do it. What a full
+    -- server refuses, and a permit that stays, are left to `rest`.
     local reply = redis.pcall('INCRBY', counter_key, '1')
-    if failed(reply) then
-        -- It has ended instead, and whoever comes takes it back.
-        local now = redis.call('TIME')
-        redis.pcall('ZADD', zset_key, now[1] .. string.format('%03d',
-            math.floor(now[2] / 1000)), id)
-        return reply
+    if not failed(reply) then
+        if redis.pcall('ZREM', zset_key, id) == 1 then
+            redis.pcall('HDEL', holders_key, id)
+            reply = reply > 0 and redis.pcall(tells, bare, reply)
+            return {CLOSED, 2, 0, failed(reply) and 1 or 0}
+        end
+        redis.pcall('INCRBY', counter_key, '-1')
     end
-    redis.pcall('HDEL', holders_key, id)
-    reply = reply > 0 and redis.pcall(tells, bare, reply)
-    return {CLOSED, 2, 0, failed(reply) and 1 or 0}
 elseif is_waited == 1
         and free == '0'
         and interop == '0'

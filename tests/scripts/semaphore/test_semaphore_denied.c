@@ -245,6 +245,36 @@ PERMITS_TEST(what_cannot_be_paid_back_has_ended)
     assert_books(f, N, 2);
 }
 
+/* The zset ends with the counter, also when what was in it could not go. */
+PERMITS_TEST(the_last_permit_that_cannot_be_paid_back_still_ends)
+{
+    permits_set(f, 1);
+    script_redis(f, "PEXPIRE n 60000");
+    permits_acquire(f, "u0:1", 1);
+    script_deny(f, "incrby");
+    assert_like(permits_release(f, "u0:1", 0), cannot);
+    script_deny(f, NULL);
+    assert_true(script_pttl(f, f->keys[PERMITS_ZSET]) > 0);
+    assert_books(f, 1, 0);
+}
+
+PERMITS_TEST(a_release_that_lacks_two_rights_loses_no_permit)
+{
+    static const char *const others[] = {"zadd", "time", "zrem", "hdel", "set"};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        permits_set(f, 2);
+        permits_acquire(f, "u0:1", 1);
+        permits_acquire(f, "u1:1", 1);
+        script_deny(f, "incrby");
+        script_redis(f, "ACL SETUSER restricted -%s", others[i]);
+        permits_release(f, "u0:1", 0);
+        script_deny(f, NULL);
+        assert_books(f, 2, 0);
+        script_start_over(f);
+    }
+}
+
 /* Denied is neither "nobody listens" nor "somebody does". */
 PERMITS_TEST(a_release_that_may_not_publish_hands_over_all_the_same)
 {

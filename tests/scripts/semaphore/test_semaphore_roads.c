@@ -358,6 +358,16 @@ PERMITS_TEST(a_full_server_lets_a_hand_over_through_alone)
     assert_books(f, 1, 0);
 }
 
+PERMITS_TEST(a_full_server_lets_a_permit_come_back)
+{
+    permits_set(f, 2);
+    permits_acquire(f, "u0:1", 1);
+    script_fill_memory(f, true);
+    assert_like(permits_release(f, "u0:1", 0), "1 2 0 0");
+    script_fill_memory(f, false);
+    assert_books(f, 2, 2);
+}
+
 /* Whoever made the name a latch has one that is as it was. */
 PERMITS_TEST(a_permit_does_not_come_back_to_another_kind)
 {
