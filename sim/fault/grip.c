@@ -142,24 +142,26 @@ static void downgrade(grip *g)
         g->mode = HISTORY_READ;
 }
 
+history_phase grip_release_phase(lk_status status)
+{
+    if (status == LK_OK)
+        return HISTORY_OK;
+    return status == LK_ELOST ? HISTORY_FAIL : HISTORY_UNKNOWN; /* it goes on */
+}
+
 void grip_release(const grip *g)
 {
     history_event event = hand_begin(g->hand, g->name, HISTORY_RELEASE);
     const int64_t most = play_names[g->name].kind == HISTORY_REDLOCK
                              ? PLAY_NODE_MS
                              : PLAY_COMMAND_MS;
-    history_phase phase = HISTORY_UNKNOWN; /* it goes on */
     lk_status status;
 
     event.hold = g->id;
     event.mode = (uint8_t)g->mode;
     hand_begun(g->hand, &event, most);
     status = lk_hold_release(g->hold);
-    if (status == LK_OK)
-        phase = HISTORY_OK;
-    else if (status == LK_ELOST)
-        phase = HISTORY_FAIL;
-    hand_ended(g->hand, event, phase, status);
+    hand_ended(g->hand, event, grip_release_phase(status), status);
 }
 
 /* ---- acquiring ---- */

@@ -98,6 +98,8 @@ void grip_write(const grip *g);
 /* Checks it, writes under it, extends it, enters again; then releases it. */
 void grip_use(hand *h, grip *g);
 void grip_release(const grip *g);
+/* How far a release has got that was answered so. */
+history_phase grip_release_phase(lk_status status);
 
 /* ---- late.c ---- */
 

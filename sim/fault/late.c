@@ -5,7 +5,7 @@
 
 #include "fault/hand.h"
 
-enum { ONE_OF = 3, LATE_US = 300000 };
+enum { ONE_OF = 3, LATE_US = 300000, CALLS = 3 };
 
 static lk_status
 import(history_kind kind, void *handle, const char *text, lk_hold **ret_hold)
@@ -18,33 +18,36 @@ import(history_kind kind, void *handle, const char *text, lk_hold **ret_hold)
                : lk_fairlock_import(handle, text, &options, ret_hold);
 }
 
-/* Whether it was given back is not known: the lease ends it. */
-static void leave(const grip *g)
+/* It is given back by the handle that its text was imported into. Between the two
+   there is no handle, and nobody is told of a loss. */
+static lk_status give_back(hand *h, grip *g, grip *late)
 {
-    history_event event = hand_begin(g->hand, g->name, HISTORY_RELEASE);
+    const history_kind kind = play_names[g->name].kind;
+    char text[LK_EXPORT_SIZE];
 
-    event.hold = g->id;
-    event.mode = (uint8_t)g->mode;
-    hand_begun(g->hand, &event, PLAY_COMMAND_MS);
-    hand_ended(g->hand, event, HISTORY_UNKNOWN, LK_EINDOUBT);
+    if (lk_hold_export(g->hold, text, sizeof(text)) != LK_OK)
+        return lk_hold_release(g->hold);
+    (void)import(kind, h->worker->late_handles[g->name], text, &late->hold);
+    if (import(kind, h->worker->handles[g->name], text, &g->hold) != LK_OK)
+        return LK_EINDOUBT; /* the lease ends it */
+    return lk_hold_release(g->hold);
 }
 
 bool late_release(hand *h, grip *g)
 {
-    const history_kind kind = play_names[g->name].kind;
-    void *late_handle = h->worker->late_handles[g->name];
-    char text[LK_EXPORT_SIZE];
+    history_event event = hand_begin(h, g->name, HISTORY_RELEASE);
     grip late = *g;
+    lk_status status;
 
-    if (late_handle == NULL || play_draw(&h->random, ONE_OF) != 0 ||
-        lk_hold_export(g->hold, text, sizeof(text)) != LK_OK)
+    if (h->worker->late_handles[g->name] == NULL ||
+        play_draw(&h->random, ONE_OF) != 0)
         return false;
     late.hold = NULL;
-    (void)import(kind, late_handle, text, &late.hold);
-    if (import(kind, h->worker->handles[g->name], text, &g->hold) == LK_OK)
-        grip_release(g);
-    else
-        leave(g);
+    event.hold = g->id;
+    event.mode = (uint8_t)g->mode;
+    hand_begun(h, &event, CALLS * (int64_t)PLAY_COMMAND_MS);
+    status = give_back(h, g, &late);
+    hand_ended(h, event, grip_release_phase(status), status);
     if (late.hold == NULL)
         return true;
     hand_work(h, LATE_US);

@@ -228,7 +228,7 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         play_script(link, argv, sizes);
         now.is_asking = false;
     } else {
-        fake_say(link, "+OK\r\n");
+        fake_say(link, strcmp(argv[0], "PING") == 0 ? "+PONG\r\n" : "+OK\r\n");
     }
 }
 
