@@ -9,7 +9,7 @@
  *     LOCK(end)                     lk_fairlock##end, which types and calls are
  *     LOCK_OPTIONS_INIT             of its options
  *     LOCK_TEST(name)               begins a test, whose fixture has a base
- *     lock_named(f, client, name)   makes one
+ *     LOCK_NAMED(f, client, name)   makes one
  */
 
 #include <signal.h>
@@ -46,7 +46,7 @@ static void assert_null_is_refused(void)
 LOCK_TEST(a_result_needs_a_place)
 {
     lk_client *client = locking_open(f->base, NULL);
-    LOCK() *lock = lock_named(f, client, "n");
+    LOCK() *lock = LOCK_NAMED(f, client, "n");
 
     assert_einval(LOCK(_new)(NULL, client, "n", NULL), "NULL");
     assert_einval(LOCK(_acquire)(lock, 0, NULL, NULL), "result");
@@ -67,7 +67,7 @@ LOCK_TEST(options_that_are_wrong_are_refused)
     const lk_acquire_options lease = {LK_ACQUIRE_OPTIONS_INIT,
                                       .lease_ms = UINT64_MAX};
     LOCK() *none = NULL;
-    LOCK() *lock = lock_named(f, client, "n");
+    LOCK() *lock = LOCK_NAMED(f, client, "n");
     lk_hold *hold = NULL;
 
     assert_einval(LOCK(_new)(&none, client, "n", &no_size), "size");
@@ -103,8 +103,8 @@ LOCK_TEST(an_export_of_another_kind_is_refused)
     lk_lock *plain = locking_lock(f->base, client, "n");
     lk_hold *hold = locking_hold(plain);
     char text[LK_EXPORT_SIZE];
-    LOCK() *lock = lock_named(f, client, "n");
-    LOCK() *other = lock_named(f, client, "m");
+    LOCK() *lock = LOCK_NAMED(f, client, "n");
+    LOCK() *other = LOCK_NAMED(f, client, "m");
 
     assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
     assert_status(LOCK(_import)(lock, text, NULL, &hold), LK_EMISMATCH);
@@ -117,7 +117,7 @@ LOCK_TEST(an_export_of_another_kind_is_refused)
 LOCK_TEST(a_client_that_is_shut_down_gives_nothing)
 {
     lk_client *client = locking_open(f->base, NULL);
-    LOCK() *lock = lock_named(f, client, "n");
+    LOCK() *lock = LOCK_NAMED(f, client, "n");
     lk_hold *none = NULL;
     lk_info *info = NULL;
     bool locked;

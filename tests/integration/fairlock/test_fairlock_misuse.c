@@ -10,7 +10,7 @@
 #define LOCK(end)         lk_fairlock##end
 #define LOCK_OPTIONS_INIT LK_FAIRLOCK_OPTIONS_INIT
 #define LOCK_TEST         FAIR_TEST
-#define lock_named        fair_lock_named
+#define LOCK_NAMED        fair_lock_named
 #include "support/misused_lock.h"
 
 CHECK_TEST(a_fair_lock_that_is_null_is_refused)

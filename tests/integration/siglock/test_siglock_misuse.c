@@ -11,7 +11,7 @@
 #define LOCK(end)         lk_siglock##end
 #define LOCK_OPTIONS_INIT LK_SIGLOCK_OPTIONS_INIT
 #define LOCK_TEST         SIG_TEST
-#define lock_named        sig_lock_named
+#define LOCK_NAMED        sig_lock_named
 #include "support/misused_lock.h"
 
 CHECK_TEST(a_siglock_that_is_null_is_refused)

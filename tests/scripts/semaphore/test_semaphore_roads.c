@@ -242,7 +242,7 @@ PERMITS_TEST(whatever_changed_meanwhile_both_roads_do_the_same)
         "ZADD {n}:timeout 1700000000124 theirs",
         "ZADD {n}:timeout 1800000000000 theirs",
         "ZADD {n}:timeout 99999999999999 theirs",
-        "ZADD latchkey:{n}:q " TICKET " stranger",
+        ("ZADD latchkey:{n}:q " TICKET " stranger"),
         "ZADD latchkey:{n}:q 9007199254740000 void",
         "ZADD latchkey:{n}:q -1600000000000 u9",
     };

@@ -478,7 +478,7 @@ static void it_is_told_how_many_others_each_one_knows(NO_STATE)
     assert_int_equal(facts.views[1].others, 0);
     assert_false(facts.views[2].tells_others);
     now.sentinels[0].master_answer = MASTER_KNOWS("2", "-1");
-    run_ms(2 * SECOND_MS);
+    run_ms(2 * (uint64_t)SECOND_MS);
     assert_true(lk__group_see(now.client->node->group, &facts));
     assert_false(facts.views[0].tells_others);
 }
@@ -491,10 +491,10 @@ static void what_one_that_has_gone_knew_is_not_told(NO_STATE)
     now.sentinels[1].master_answer = MASTER_KNOWS("1", "1");
     open_and_settle();
     now.sentinels[1].answer_ns = (uint64_t)LONG_MS * FAKE_MS;
-    run_ms(2 * SECOND_MS);
+    run_ms(2 * (uint64_t)SECOND_MS);
     assert_true(lk__group_see(now.client->node->group, &facts));
     assert_true(facts.views[1].tells_others);
-    run_ms(2 * SECOND_MS);
+    run_ms(2 * (uint64_t)SECOND_MS);
     assert_true(lk__group_see(now.client->node->group, &facts));
     assert_true(facts.views[0].tells_others);
     assert_false(facts.views[1].tells_others);
