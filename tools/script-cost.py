@@ -86,6 +86,8 @@ class Connection:
             except OSError:
                 self._socket.close()
                 time.sleep(0.2)
+        else:
+            raise SystemExit("script-cost.py: the server does not start")
         self._file = self._socket.makefile("rb")
 
     def ask(self, *words):
