@@ -310,14 +310,17 @@ FLIGHTS_CASE(callers_leave_the_leader_its_lease)
     assert_status(flyer_join(leader), LK_OK);
 }
 
-/* It waited for another client's leader, and others came behind it. */
+/* It waited for another client's leader, and others came behind it. A leader whose
+   claim is gone claims again at its next renewal; this one has none in that time. */
 FLIGHTS_CASE(who_leads_next_has_its_own_lease)
 {
     lk_client *client = locking_open(f->base, NULL);
+    lk_flight *longest =
+        flight_with_lease(f, locking_open(f->base, NULL), OTHER_LEASE_MS);
     lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
     lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
     engine next = {.held = true};
-    flyer *first = flights_lead(f, flights_one(f), &f->engine);
+    flyer *first = flights_lead(f, longest, &f->engine);
     flyer *follower = flights_follow(f, flight, &next), *behind;
 
     behind = flights_begin(f, other, &next, LK_FOREVER, NULL);
