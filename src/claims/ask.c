@@ -13,6 +13,7 @@
 #include "base/deadline.h"
 #include "base/mem.h"
 #include "base/slot.h"
+#include "claims/ask_args.h"
 #include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/protocol.h"
@@ -24,8 +25,6 @@
 /* A minute less than the server remembers: the last one may be late. */
 enum { PERSIST_MS = 10 * 60000 };
 
-enum { LK__ASK_ARGS = 32 }; /* keys and arguments, at most */
-
 enum {
     OWED_PAUSE_MS = 50, /* when there was no memory or room for what is owed */
     REFUSED_MS = 20,    /* the first pause after a refusal that may pass, */
@@ -33,26 +32,6 @@ enum {
 };
 
 static void send_now(lk__ask *ask);
-
-/* That of a plain command stands behind its name. NULL: there is none. */
-static const lk__arg *key_of(const lk__ask *ask)
-{
-    if (ask->script == NULL)
-        return ask->count > 1 ? &ask->args[1] : NULL;
-    return ask->key_count > 0 ? &ask->args[0] : NULL;
-}
-
-static lk__node *node_of(const lk__ask *ask)
-{
-    const lk_client *client = ask->call.client;
-
-    const lk__arg *key = key_of(ask);
-
-    if (ask->place != NULL)
-        return ask->place->node;
-    return key != NULL ? lk__cluster_node_of(client, key->bytes, key->size)
-                       : lk__cluster_lead(client);
-}
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -165,7 +144,7 @@ static void doubt(lk__ask *ask)
 /* The time is over: what was sent may have been done. */
 static void end_late(lk__ask *ask)
 {
-    const lk__conn *conn = &node_of(ask)->command;
+    const lk__conn *conn = &lk__ask_node(ask)->command;
 
     if (ask->pauses)
         end(ask, LK_OK, NULL);
@@ -174,9 +153,9 @@ static void end_late(lk__ask *ask)
     else if (is_persistent(ask) || (ask->sends > 0 && !ask->reads))
         doubt(ask);
     else if (ask->refusals > 0)
-        end(ask, LK_ESERVER, node_of(ask)->refusal);
-    else if (ask->takes && lk__node_why_not(node_of(ask)) != NULL)
-        end(ask, LK_EOFFLINE, lk__node_why_not(node_of(ask)));
+        end(ask, LK_ESERVER, lk__ask_node(ask)->refusal);
+    else if (ask->takes && lk__node_why_not(lk__ask_node(ask)) != NULL)
+        end(ask, LK_EOFFLINE, lk__node_why_not(lk__ask_node(ask)));
     else if (conn->state == LK__CONN_READY)
         end(ask, LK_EOFFLINE, "no answer in time");
     else
@@ -233,7 +212,7 @@ static void refused_for_now(lk__ask *ask)
 static void short_refused(lk__ask *ask, const redisReply *reply)
 {
     if (!lk__reply_is_error(reply, "WRONGTYPE"))
-        node_of(ask)->delifeq = LK__DELIFEQ_NOT;
+        lk__ask_node(ask)->delifeq = LK__DELIFEQ_NOT;
     ask->deletes = false;
     send_now(ask);
 }
@@ -283,7 +262,7 @@ static lk_status heard(lk__ask *ask, bool *ret_elsewhere, lk_status status,
                        const redisReply *reply)
 {
     lk_client *client = ask->call.client;
-    const lk__arg *key = key_of(ask);
+    const lk__arg *key = lk__ask_key(ask);
     lk_status said = status;
 
     if (client->work->cluster == NULL || key == NULL)
@@ -293,7 +272,7 @@ static lk_status heard(lk__ask *ask, bool *ret_elsewhere, lk_status status,
     else if (status == LK_OK)
         said = lk__cluster_heard(client, lk__slot_of(key->bytes, key->size),
                                  &ask->request, reply);
-    *ret_elsewhere = lk__node_of(ask->request.conn) != node_of(ask);
+    *ret_elsewhere = lk__node_of(ask->request.conn) != lk__ask_node(ask);
     if (status == LK_OK && said == LK_EOFFLINE)
         ask->sends--;
     else if (status == LK_OK && said == LK_EINDOUBT && !*ret_elsewhere &&
@@ -341,95 +320,6 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
     return ask;
 }
 
-lk__arg *lk__args_copy(size_t count, const lk__arg *args)
-{
-    size_t size = count * sizeof(*args);
-    lk__arg *copy;
-    char *bytes;
-
-    for (size_t i = 0; i < count; i++)
-        size += args[i].size;
-    copy = lk__alloc(size + 1);
-    if (copy == NULL)
-        return NULL;
-    bytes = (char *)(copy + count);
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = args[i];
-        if (args[i].bytes == NULL)
-            continue;
-        memcpy(bytes, args[i].bytes, args[i].size);
-        copy[i].bytes = bytes;
-        bytes += args[i].size;
-    }
-    return copy;
-}
-
-/* Which the script is told, and how, is known when it is sent: it depends on the
-   node. So the copies have the place's own text of it, which is pinned. */
-static void channels_keep(const lk__ask *ask, lk__arg *copy, size_t count,
-                          const lk__arg *args)
-{
-    for (size_t i = 0; ask->place != NULL && i < count; i++) {
-        if (args[i].bytes != NULL &&
-            lk__place_channel(ask->place, args[i].bytes) != NULL)
-            copy[i] = args[i];
-    }
-}
-
-static void channels_tell(lk__ask *ask)
-{
-    for (size_t i = 0; ask->place != NULL && i < ask->count; i++) {
-        const lk__channel *channel =
-            ask->args[i].bytes == NULL
-                ? NULL
-                : lk__place_channel(ask->place, ask->args[i].bytes);
-
-        if (channel != NULL)
-            ask->args[i] =
-                lk__arg_text(lk__channel_told(channel, ask->place->node));
-    }
-}
-
-/* The keys come first. */
-static lk_status question_set(lk__ask *ask, const lk__script *script,
-                              size_t key_count, size_t count,
-                              const lk__arg *args)
-{
-    lk__arg *copy = lk__args_copy(count, args);
-
-    if (copy == NULL)
-        return LK_ENOMEM;
-    if (script != NULL)
-        channels_keep(ask, copy, count, args);
-    lk__free(ask->args);
-    ask->args = copy;
-    ask->count = count;
-    ask->key_count = key_count;
-    ask->script = script;
-    return LK_OK;
-}
-
-lk_status lk__ask_question(lk__ask *ask, const lk__question *question)
-{
-    lk__arg all[LK__ASK_ARGS];
-    size_t keys, count;
-
-    if (question == NULL)
-        return LK_ENOMEM;
-    keys = question->key_count;
-    count = keys + question->arg_count;
-    if (count > LK__ASK_ARGS)
-        return LK_EINVAL;
-    memcpy(all, question->keys, keys * sizeof(*all));
-    memcpy(all + keys, question->args, question->arg_count * sizeof(*all));
-    return question_set(ask, question->script, keys, count, all);
-}
-
-lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)
-{
-    return question_set(ask, NULL, 0, count, args);
-}
-
 lk_status lk__ask_go_on(lk__ask *ask, lk_status status,
                         const lk__question *question, bool *ret_more)
 {
@@ -441,7 +331,7 @@ lk_status lk__ask_go_on(lk__ask *ask, lk_status status,
 
 static lk__conn *road_for(const lk__ask *ask)
 {
-    lk__node *node = node_of(ask);
+    lk__node *node = lk__ask_node(ask);
 
     if (ask->takes && !lk__node_gives(node))
         return NULL;
@@ -462,7 +352,7 @@ static lk_status send_short(lk__ask *ask, lk__node *node)
 
 static void send_now(lk__ask *ask)
 {
-    lk__node *node = node_of(ask);
+    lk__node *node = lk__ask_node(ask);
     lk_status status;
 
     ask->at = node;
@@ -470,7 +360,7 @@ static void send_now(lk__ask *ask)
     if (ask->over == NULL || ask->pauses)
         return;
     if (ask->script != NULL)
-        channels_tell(ask);
+        lk__ask_channels_tell(ask);
     ask->is_short = ask->deletes && node->delifeq == LK__DELIFEQ_HAS;
     if (ask->is_short)
         status = send_short(ask, node);
@@ -497,7 +387,7 @@ static void send_now(lk__ask *ask)
 static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
-    const lk__node *node = node_of(ask);
+    const lk__node *node = lk__ask_node(ask);
     lk_status why = node->command.why;
 
     list_add(ask);
@@ -547,7 +437,8 @@ void lk__asks_moved(lk_client *client)
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (node_of(ask) != ask->at && !ask->request.busy && !ask->replying)
+        if (lk__ask_node(ask) != ask->at && !ask->request.busy &&
+            !ask->replying)
             send_now(ask);
         ask = next;
     }
@@ -560,7 +451,7 @@ void lk__asks_on_ready(lk__node *node)
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (node_of(ask) == node && !ask->request.busy)
+        if (lk__ask_node(ask) == node && !ask->request.busy)
             send_now(ask);
         ask = next;
     }
@@ -572,7 +463,7 @@ static bool is_on_its_own_road(const lk__ask *ask)
     const lk_client *client = ask->call.client;
 
     return client->state == LK__CLIENT_OPEN && ask->request.busy &&
-           ask->over != &node_of(ask)->command;
+           ask->over != &lk__ask_node(ask)->command;
 }
 
 void lk__asks_leave_doubtful(lk_client *client, const lk__node *node,
@@ -583,7 +474,7 @@ void lk__asks_leave_doubtful(lk_client *client, const lk__node *node,
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (node != NULL && node_of(ask) != node) {
+        if (node != NULL && lk__ask_node(ask) != node) {
             /* another node's */
         } else if (is_persistent(ask)) {
             if (!ask->call.done)
