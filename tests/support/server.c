@@ -16,144 +16,17 @@
 #include "support/login.h"
 #include "support/redis.h"
 #include "support/scratch.h"
+#include "support/server_argv.h"
 #include "support/socket.h"
 #include "support/wait.h"
 
 enum {
-    READY_MS = 10000,  /* from fork to PING, scaled */
-    PORT_TRIES = 5,    /* somebody else may take the port first */
-    BUS_ABOVE = 10000, /* the port of a node */
-    MAX_ARGS = 200
-};
-
-struct server {
-    scratch *home;
-    redis *redis;
-    char socket[96];
-    char log[96];
-    char url[128];
-    char tcp_url[128];
-    char port_text[8], tls_port_text[8];
-    char config[96]; /* of a sentinel; "": it is none */
-    char tls_cert[128], tls_key[128], tls_ca[128];
-    uint16_t port, tls_port;
-    char **extra; /* copies, ended by NULL */
-    pid_t pid;    /* 0: not running */
-    bool is_frozen;
-    bool is_node; /* of a cluster */
+    READY_MS = 10000, /* from fork to PING, scaled */
+    PORT_TRIES = 5,   /* somebody else may take the port first */
+    BUS_ABOVE = 10000 /* the port of a node */
 };
 
 /* ---- the process ---- */
-
-/* Appends a list that ends with NULL. False: it does not fit. */
-static bool argv_add(const char **argv, size_t *n, const char *const *more)
-{
-    for (; *more != NULL; more++) {
-        if (*n == MAX_ARGS)
-            return false;
-        argv[(*n)++] = *more;
-    }
-    return true;
-}
-
-static const char *program(void)
-{
-    const char *other = getenv("LK_TEST_SERVER");
-
-    return other != NULL ? other : REDIS_SERVER;
-}
-
-static bool argv_add_node(const server *s, const char **argv, size_t *n)
-{
-    static const char *const node[] = {"--cluster-enabled", "yes", NULL};
-    static const char *const tls[] = {"--tls-cluster", "yes",
-                                      "--tls-replication", "yes", NULL};
-
-    if (!s->is_node)
-        return true;
-    return argv_add(argv, n, node) &&
-           (s->tls_port == 0 || argv_add(argv, n, tls));
-}
-
-static bool argv_add_tls(const server *s, const char **argv, size_t *n)
-{
-    const char *const tls[] = {"--tls-port",
-                               s->tls_port_text,
-                               "--tls-cert-file",
-                               s->tls_cert,
-                               "--tls-key-file",
-                               s->tls_key,
-                               "--tls-ca-cert-file",
-                               s->tls_ca,
-                               "--tls-auth-clients",
-                               "no",
-                               NULL};
-
-    return s->tls_port == 0 || argv_add(argv, n, tls);
-}
-
-static bool argv_make_sentinel(const server *s, const char **argv)
-{
-    const char *const fixed[] = {program(),
-                                 s->config,
-                                 "--sentinel",
-                                 "--port",
-                                 s->port_text,
-                                 "--bind",
-                                 "127.0.0.1",
-                                 "--unixsocket",
-                                 s->socket,
-                                 "--dir",
-                                 scratch_path(s->home),
-                                 "--logfile",
-                                 s->log,
-                                 "--daemonize",
-                                 "no",
-                                 NULL};
-    const char *const inside[] = {"--tls-replication", "yes", NULL};
-    size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
-
-    if (s->tls_port != 0)
-        fits = fits && argv_add(argv, &n, inside);
-    argv[n] = NULL;
-    return fits;
-}
-
-/* Returns whether all arguments fitted. argv borrows the strings. */
-static bool argv_make(const server *s, const char **argv)
-{
-    const char *const fixed[] = {program(),
-                                 "--port",
-                                 s->port_text,
-                                 "--bind",
-                                 "127.0.0.1",
-                                 "--unixsocket",
-                                 s->socket,
-                                 "--unixsocketperm",
-                                 "700",
-                                 "--dir",
-                                 scratch_path(s->home),
-                                 "--logfile",
-                                 s->log,
-                                 "--save",
-                                 "",
-                                 "--appendonly",
-                                 "no",
-                                 "--maxmemory-policy",
-                                 "noeviction",
-                                 "--daemonize",
-                                 "no",
-                                 NULL};
-    size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n) &&
-                argv_add(argv, &n, login_arguments()) &&
-                argv_add_node(s, argv, &n);
-
-    fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
-    argv[n] = NULL;
-    return fits;
-}
 
 static void child_run(const char **argv, pid_t parent)
 {
@@ -187,11 +60,10 @@ static bool is_ready_or_dead(void *data)
 
 static bool launch(server *s)
 {
-    const char *argv[MAX_ARGS + 1];
+    const char *argv[SERVER_ARGS + 1];
     pid_t parent = getpid();
 
-    if (s->config[0] != '\0' ? !argv_make_sentinel(s, argv)
-                             : !argv_make(s, argv))
+    if (!server_argv_make(s, argv))
         return false;
     s->pid = fork();
     if (s->pid == 0)
