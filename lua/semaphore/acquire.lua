@@ -55,13 +55,9 @@ if need == '1'
                 spare = '0', floor = floor, flag = '-', turn = '-',
                 more = sums.write({number = number_was,
                     ends = till - ends > 0 and till or ends}),
-                since = since, member = own}))
+                since = since, member = own}), true)
         if is_new and not broken then
-            local paid = redis.pcall('INCRBY', counter_key, '-1')
-            if type(paid) ~= 'table' then
-                return {HELD, fence, tonumber(lease)}
-            end
-            broken = paid
+            return {HELD, fence, tonumber(lease)}
         end
     elseif tonumber(free) < 1
             and all > 0
@@ -98,7 +94,7 @@ local to = {counter = counter_key, zset = zset_key, record = record_key,
     queue = queue_key, holders = holders_key, channel = channel, db = db}
 local bad = books.look(to)
 if broken then
-    books.undo(to, {id}, 1)
+    books.undo(to, {id}, 0)
     return broken
 elseif bad then
     return bad
@@ -151,7 +147,8 @@ end
 local serves = first and tonumber(first.need) <= books.free + #out
 local fence
 if books.free + #out >= need + ahead then
-    bad = books.move(to, {it}, out, sides.read(books.was.turn), life)
+    bad = #out > 0 and books.try_open(to)
+        or books.move(to, {it}, out, sides.read(books.was.turn), life)
     fence = not bad and it.fence
 end
 if is_set then

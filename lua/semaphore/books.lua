@@ -216,7 +216,7 @@ local function give_back(to, out)
     if not bad then
         local removed
         removed, bad = do_with('ZREM', to.zset, out, MOST)
-        if bad and books.free then
+        if removed < #out and books.free then
             redis.pcall('INCRBY', to.counter, queue.text(removed - #out))
         end
     end
@@ -239,6 +239,11 @@ function books.open(to)
     return failed(redis.pcall('ZREM', to.zset, ''))
 end
 
+-- The same, but a full server refuses it. There is a counter.
+function books.try_open(to)
+    return failed(redis.pcall('INCRBY', to.counter, '0')) or books.open(to)
+end
+
 -- Ends the leases of out: their permits are free. Returns an error, and then none
 -- of them is, or nil.
 function books.take_back(to, out)
@@ -246,10 +251,13 @@ function books.take_back(to, out)
 end
 
 -- What a move has to write: members and scores, fields of the holders, permits
--- that come back, the record. Or nil and an error.
-local function plan(ins, out, life)
+-- that come back, the record; and how long holders and counter last. Or nil and an
+-- error.
+local function plan(to, ins, out, life)
     local p = {members = {}, fields = {}, ids = {}, texts = {}, back = {},
-        fence = books.was.fence + books.was.spare, most = 0}
+        fence = books.was.fence + books.was.spare, most = 0,
+        left = redis.call('PTTL', to.holders),
+        end_ms = redis.call('PTTL', to.counter)}
     local is_new, floor = {}, tonumber(books.was.floor)
     for i = 1, #ins do
         local it = ins[i]
@@ -293,67 +301,74 @@ end
 -- the counter. Returns how many permits are new in the zset, nil: nothing was
 -- written, and an error or nil.
 local function write_ins(to, p, text, life)
-    local left, end_ms = redis.call('PTTL', to.holders),
-        redis.call('PTTL', to.counter)
     local added, bad = do_with('ZADD', to.zset, p.members, 2 * MOST)
     if bad and added == 0 then
         return nil, bad
     elseif not bad then
         bad = select(2, do_with('HSET', to.holders, p.fields, 2 * MOST))
     end
-    if not bad and left < p.life then
+    if not bad and p.left < p.life then
         -- Longer than it has to, so that most grants need no command for it.
         bad = failed(redis.pcall('PEXPIRE', to.holders,
             queue.text(p.life + life)))
     end
-    if not bad and end_ms > 0 then
-        bad = failed(redis.pcall('PEXPIRE', to.zset, queue.text(end_ms)))
+    if not bad and p.end_ms > 0 then
+        bad = failed(redis.pcall('PEXPIRE', to.zset, queue.text(p.end_ms)))
     end
     return added, bad or failed(redis.pcall('SET', to.record, text, 'PX',
-        queue.text(math.max(left, p.life))))
+        queue.text(math.max(p.left, p.life))))
 end
 
--- Pays, and takes those out who go. Returns what counter and zset have together
--- more than before, and an error or nil.
-local function write_outs(to, p, added)
-    local pay = #p.back - added
-    local bad = pay ~= 0
-        and failed(redis.pcall('INCRBY', to.counter, queue.text(pay)))
+-- Changes the counter. Returns an error or nil.
+local function pay(to, change)
+    return change ~= 0 and failed(redis.pcall('INCRBY', to.counter,
+        queue.text(change))) or nil
+end
+
+-- Pays what is left to pay, and takes those out who go: of the queue, and then of
+-- the zset, which whoever came here was seen to be allowed. Returns what counter and
+-- zset have together more than before, and an error or nil.
+local function write_outs(to, p, change)
+    local bad = pay(to, change)
     if bad then
         return 0, bad
     end
+    bad = #p.texts > 0 and failed(redis.pcall('ZREM', to.queue,
+        unpack(p.texts)))
+    if bad then
+        return change, bad
+    end
     local removed
     removed, bad = do_with('ZREM', to.zset, p.back, MOST)
-    if not bad and #p.texts > 0 then
-        bad = failed(redis.pcall('ZREM', to.queue, unpack(p.texts)))
-    end
-    return pay - removed, bad or nil
+    return change - removed, bad
 end
 
 -- Makes members holders, each for its .ms, under fences that it sets as .fence;
 -- what out has comes back by that. turned: whose turn it is, nil: that is to stay.
--- Those who come in are written before the others go. Numbers are looked at before
--- anything is written. Returns nil; or an error, and then all is as before.
--- The first write is one that a full server refuses.
+-- Those who come in are written before the others go, and paid for before that:
+-- whoever may pay may take that back, while a permit that cannot be taken out
+-- again would be one too many. Numbers are looked at before anything is written.
+-- Returns nil; or an error, and then all is as before. The first write is one that a
+-- full server refuses.
 function books.move(to, ins, out, turned, life)
-    local p, bad = plan(ins, out, life)
+    local p, bad = plan(to, ins, out, life)
     if not p then
         return bad
     end
     local turn_text = turned and sides.taken(turned, books.all,
         turned.side == 't' and redis.call('HLEN', to.holders) or 1)
-    local added, more
-    added, bad = write_ins(to, p, granted(p, ins[#ins],
-        turn_text or books.was.turn), life)
-    if not added then
+    local paid, added, more = math.min(#p.back - #p.ids, 0), nil, 0
+    bad = pay(to, paid)
+    if bad then
         return bad
     end
-    more = 0
-    if not bad then
-        more, bad = write_outs(to, p, added)
+    added, bad = write_ins(to, p, granted(p, ins[#ins],
+        turn_text or books.was.turn), life)
+    if added and not bad then
+        more, bad = write_outs(to, p, #p.back - added - paid)
     end
     if bad then
-        books.undo(to, p.ids, added + more)
+        books.undo(to, added and p.ids or {}, paid + (added or 0) + more)
         return bad
     end
     do_with('HDEL', to.holders, p.back, MOST)

@@ -104,7 +104,7 @@ elseif is_waited == 1
                 spare = '0', floor = number - floor > 0 and number or floor,
                 flag = '-', turn = '-', more = sums.write({number = taken,
                     ends = till - ends > 0 and till or ends}),
-                since = since, member = head[1]}))
+                since = since, member = head[1]}), false)
         if is_new and not broken then
             broken = failed(redis.pcall('ZREM', queue_key, head[1]))
         end

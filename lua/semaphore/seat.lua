@@ -2,14 +2,21 @@
 -- seat: making a claim the holder of one permit.
 
 -- The writes of it in their order, as books has them: the permit, what is known of
--- it, the record. most: for how long its score lasts. As in Redisson, the zset ends
--- with the counter. Returns whether it has a permit that it had not, else nothing was
--- written, and an error of what followed; taking it back is books'.
-local function seat(counter, zset, holders, key, id, score, told, most, life, text)
+-- it, the record. most: for how long its score lasts. pays: it is paid first, as
+-- whoever may pay may take that back; else one is given back for it. As in Redisson,
+-- the zset ends with the counter. Returns whether it has a permit that it had not,
+-- else all is as before, and an error of what followed; taking it back is books'.
+local function seat(counter, zset, holders, key, id, score, told, most, life, text,
+    pays)
     local left, end_ms = redis.call('PTTL', holders),
         redis.call('PTTL', counter)
     local keep = most + life
-    if redis.pcall('ZADD', zset, 'NX', score, id) ~= 1 then
+    if pays and type(redis.pcall('INCRBY', counter, '-1')) == 'table' then
+        return false
+    elseif redis.pcall('ZADD', zset, 'NX', score, id) ~= 1 then
+        if pays then
+            redis.pcall('INCRBY', counter, '1')
+        end
         return false
     end
     local reply = redis.pcall('HSET', holders, id, told)

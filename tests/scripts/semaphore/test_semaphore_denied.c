@@ -275,6 +275,99 @@ PERMITS_TEST(a_release_that_lacks_two_rights_loses_no_permit)
     }
 }
 
+/* ---- two rights ---- */
+
+static void acquire_one(script_fixture *f)
+{
+    permits_acquire(f, "u9:1", 1);
+}
+
+static void acquire_three(script_fixture *f)
+{
+    permits_acquire(f, "u9:1", 3);
+}
+
+static void release_three(script_fixture *f)
+{
+    permits_release(f, "u1:1", 0);
+}
+
+static void set_all(script_fixture *f)
+{
+    permits_set(f, N);
+}
+
+static void one_has_three(script_fixture *f)
+{
+    permits_set(f, N);
+    permits_acquire(f, "u1:1", 3);
+}
+
+static void three_have_ended(script_fixture *f)
+{
+    one_has_three(f);
+    permits_expire(f, 1);
+}
+
+/* What a script wrote and may not take back may cost a permit for a while. It makes
+   none. */
+static void deny_two(script_fixture *f, void (*begin)(script_fixture *f),
+                     void (*act)(script_fixture *f), size_t first)
+{
+    for (size_t i = 0; i < first; i++) {
+        long long total;
+
+        begin(f);
+        script_deny(f, commands[first]);
+        script_redis(f, "ACL SETUSER restricted -%s", commands[i]);
+        act(f);
+        total = script_number(f, "GET n") +
+                script_number(f, "ZCARD %s", f->keys[PERMITS_ZSET]);
+        if (total > N)
+            fail_msg("without %s and %s: %lld permits", commands[first],
+                     commands[i], total);
+        script_start_over(f);
+    }
+}
+
+PERMITS_TEST(whoever_lacks_two_rights_makes_no_permit)
+{
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        deny_two(f, set_all, acquire_one, i);
+        deny_two(f, set_all, acquire_three, i);
+        deny_two(f, three_have_ended, acquire_one, i);
+        deny_two(f, three_have_ended, acquire_three, i);
+        deny_two(f, one_has_three, release_three, i);
+        deny_two(f, two_wait, release_three, i);
+    }
+}
+
+/* A user may have a right for some of the keys; servers before 7.0 know no such
+   rights. */
+PERMITS_TEST(whoever_may_not_take_out_of_the_queue_gives_back_once)
+{
+    redisReply *reply =
+        server_command(f->server, "ACL SETUSER some reset (+zrem ~*:timeout)");
+    bool knows = reply->type == REDIS_REPLY_STATUS;
+    int64_t fence;
+
+    freeReplyObject(reply);
+    if (!knows)
+        skip();
+    listen_to_all(f);
+    permits_set(f, 1);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
+    fence = permits_fence(f, "u1:1");
+    script_deny(f, "zrem");
+    script_redis(f, "ACL SETUSER restricted (+zrem ~*:timeout)");
+    permits_release(f, "u1:1", fence);
+    script_deny(f, NULL);
+    assert_books(f, 1, 1);
+    assert_true(waits(f, "u2:1"));
+}
+
 /* Denied is neither "nobody listens" nor "somebody does". */
 PERMITS_TEST(a_release_that_may_not_publish_hands_over_all_the_same)
 {
