@@ -216,7 +216,7 @@ local function give_back(to, out)
     if not bad then
         local removed
         removed, bad = do_with('ZREM', to.zset, out, MOST)
-        if removed < #out and books.free then
+        if bad and books.free then
             redis.pcall('INCRBY', to.counter, queue.text(removed - #out))
         end
     end
@@ -266,6 +266,7 @@ local function plan(to, ins, out, life)
             return nil, bad
         end
         it.fence, p.fence = fence, fence
+        it.ms = p.end_ms > 0 and math.min(it.ms, p.end_ms) or it.ms
         local own, skew = sign(it, fence, p.fields, p.members)
         for j = 1, #own do
             p.ids[#p.ids + 1], is_new[own[j]] = own[j], true
@@ -343,8 +344,9 @@ local function write_outs(to, p, change)
     return change - removed, bad
 end
 
--- Makes members holders, each for its .ms, under fences that it sets as .fence;
--- what out has comes back by that. turned: whose turn it is, nil: that is to stay.
+-- Makes members holders, each for its .ms, which it shortens where the counter ends
+-- before that, under fences that it sets as .fence; what out has comes back by that.
+-- turned: whose turn it is, nil: that is to stay.
 -- Those who come in are written before the others go, and paid for before that:
 -- whoever may pay may take that back, while a permit that cannot be taken out
 -- again would be one too many. Numbers are looked at before anything is written.
@@ -357,11 +359,12 @@ function books.move(to, ins, out, turned, life)
     end
     local turn_text = turned and sides.taken(turned, books.all,
         turned.side == 't' and redis.call('HLEN', to.holders) or 1)
-    local paid, added, more = math.min(#p.back - #p.ids, 0), nil, 0
+    local paid, more = math.min(#p.back - #p.ids, 0), 0
     bad = pay(to, paid)
     if bad then
         return bad
     end
+    local added
     added, bad = write_ins(to, p, granted(p, ins[#ins],
         turn_text or books.was.turn), life)
     if added and not bad then

@@ -95,6 +95,20 @@ PERMITS_TEST(the_permit_ends_with_the_counter)
     assert_in_range(script_key_pttl(f, PERMITS_ZSET), 4000, 5000);
 }
 
+/* Its holder is told no lease that the permit does not outlast. */
+PERMITS_TEST(no_lease_is_told_beyond_the_end_of_the_counter)
+{
+    begin(f);
+    script_redis(f, "PEXPIRE n 5000");
+    permits_acquire(f, "u1:1", 1);
+    assert_in_range(f->answer->element[2]->integer, 1, 5000);
+    permits_acquire(f, "u2:1", 2);
+    assert_in_range(f->answer->element[2]->integer, 1, 5000);
+    permits_keep(f, "u1:1", permits_fence(f, "u1:1"), 30000);
+    assert_int_equal(f->answer->element[0]->integer, 1);
+    assert_in_range(f->answer->element[1]->integer, 1, 5000);
+}
+
 PERMITS_TEST(a_turn_of_the_others_ends)
 {
     long long length = 0;
