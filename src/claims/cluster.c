@@ -101,7 +101,7 @@ static lk__node **nodes_of(lk__cluster *cluster, const lk__slots *slots)
         lk__alloc((slots->master_count + 1) * sizeof(lk__node *));
 
     for (size_t i = 0; nodes != NULL && i < slots->master_count; i++) {
-        nodes[i] = lk__cluster_at(cluster, &slots->masters[i]);
+        nodes[i] = lk__cluster_at(cluster, &slots->masters[i].at);
         if (nodes[i] == NULL) {
             lk__free(nodes);
             nodes = NULL;

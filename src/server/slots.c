@@ -5,9 +5,11 @@
  *
  *   first slot, last slot, master, replicas ...
  *
- * with [host, port, id, what else is known] for each node. Of a node host and
- * port alone are read: they are what the server wants clients to use, for TLS or
- * without. Replicas are not: servers leave some out.
+ * with [host, port, id, what else is known] for each node. Host and port are what
+ * the server wants clients to use, for TLS or without. The id tells two masters
+ * apart that are said to be at one address, as where neither has a name: taken for
+ * one, it would be asked whether it is still the master, and answer for the other.
+ * Replicas are not read: servers leave some out.
  */
 
 #include "server/slots.h"
@@ -22,11 +24,11 @@ enum { MASTERS_FIRST = 4 }; /* there is memory for at the beginning */
 /* ---- masters --------------------------------------------------------------- */
 
 /* Room for twice as many when a power of two is full. */
-static lk_status add(lk__slots *slots, const lk__endpoint *master)
+static lk_status add(lk__slots *slots, const lk__master *master)
 {
     size_t count = slots->master_count;
     size_t room = count == 0 ? MASTERS_FIRST : 2 * count;
-    lk__endpoint *masters;
+    lk__master *masters;
 
     if (count == LK__MASTERS_MOST)
         return LK_EPROTO;
@@ -40,18 +42,20 @@ static lk_status add(lk__slots *slots, const lk__endpoint *master)
     return LK_OK;
 }
 
-/* Finds a master's number, or gives it one. */
+/* Finds a master's number, or gives it one. LK_EPROTO: another one is there. */
 static lk_status
-number_of(lk__slots *slots, const lk__endpoint *master, uint16_t *ret_number)
+number_of(lk__slots *slots, const lk__master *master, uint16_t *ret_number)
 {
     lk_status status = LK_OK;
     size_t i = 0;
 
     while (i < slots->master_count &&
-           !lk__endpoint_same(&slots->masters[i], master))
+           !lk__endpoint_same(&slots->masters[i].at, &master->at))
         i++;
     if (i == slots->master_count)
         status = add(slots, master);
+    else if (strcmp(slots->masters[i].id, master->id) != 0)
+        status = LK_EPROTO;
     *ret_number = (uint16_t)(i + 1);
     return status;
 }
@@ -66,8 +70,22 @@ static int64_t integer_at(const redisReply *reply, size_t i)
     return at != NULL && at->type == REDIS_REPLY_INTEGER ? at->integer : -1;
 }
 
+static bool id_read(const redisReply *node, char id[LK__NODE_ID])
+{
+    const redisReply *at = lk__reply_at(node, 2);
+
+    id[0] = '\0';
+    if (at == NULL)
+        return true;
+    if (at->type != REDIS_REPLY_STRING || at->len >= LK__NODE_ID ||
+        strlen(at->str) != at->len)
+        return false;
+    memcpy(id, at->str, at->len + 1);
+    return true;
+}
+
 static bool
-master_read(const redisReply *node, const char *asked, lk__endpoint *ret_master)
+master_read(const redisReply *node, const char *asked, lk__master *ret_master)
 {
     const redisReply *host = lk__reply_at(node, 0);
     int64_t port = integer_at(node, 1);
@@ -75,7 +93,8 @@ master_read(const redisReply *node, const char *asked, lk__endpoint *ret_master)
 
     if (host == NULL || (!is_text && host->type != REDIS_REPLY_NIL) || port < 0)
         return false;
-    return lk__endpoint_note(ret_master, is_text ? host->str : "",
+    return id_read(node, ret_master->id) &&
+           lk__endpoint_note(&ret_master->at, is_text ? host->str : "",
                              is_text ? host->len : 0, (uint64_t)port, asked);
 }
 
@@ -84,7 +103,7 @@ static lk_status
 range_read(lk__slots *slots, const redisReply *range, const char *asked)
 {
     int64_t first = integer_at(range, 0), last = integer_at(range, 1);
-    lk__endpoint master;
+    lk__master master;
     uint16_t number = 0;
     lk_status status;
 
@@ -144,7 +163,8 @@ lk_status lk__slots_new(lk__slots **ret_slots, const redisReply *reply,
     lk__slots_free(slots);
     *ret_words = status == LK_ENOMEM
                      ? "no memory for the map of slots"
-                     : "the answer to CLUSTER SLOTS is no map of slots";
+                     : "the answer to CLUSTER SLOTS is no map of slots, or "
+                       "has two masters at one address";
     return status;
 }
 
@@ -155,12 +175,16 @@ static size_t
 range_same(const lk__slots *slots, const redisReply *range, const char *asked)
 {
     int64_t first = integer_at(range, 0), last = integer_at(range, 1);
-    lk__endpoint master;
+    const lk__master *known;
+    lk__master master;
 
     if (first < 0 || first > last || last >= LK__SLOTS ||
         slots->numbers[first] == 0 ||
-        !master_read(lk__reply_at(range, 2), asked, &master) ||
-        !lk__endpoint_same(lk__slots_owner(slots, (unsigned)first), &master))
+        !master_read(lk__reply_at(range, 2), asked, &master))
+        return 0;
+    known = &slots->masters[slots->numbers[first] - 1];
+    if (!lk__endpoint_same(&known->at, &master.at) ||
+        strcmp(known->id, master.id) != 0)
         return 0;
     for (int64_t slot = first; slot <= last; slot++) {
         if (slots->numbers[slot] != slots->numbers[first])
@@ -208,5 +232,5 @@ const lk__endpoint *lk__slots_owner(const lk__slots *slots, unsigned slot)
 {
     uint16_t number = slots->numbers[slot];
 
-    return number != 0 ? &slots->masters[number - 1] : NULL;
+    return number != 0 ? &slots->masters[number - 1].at : NULL;
 }

@@ -12,12 +12,19 @@
 /* As many as Redis Cluster is made for. */
 enum { LK__MASTERS_MOST = 1000 };
 
+enum { LK__NODE_ID = 41 }; /* bytes of a node's id, with its end */
+
+typedef struct lk__master {
+    lk__endpoint at;
+    char id[LK__NODE_ID]; /* "": none was told */
+} lk__master;
+
 /*
  * Which master serves which slot, as one node of a cluster says: a claim, which
  * may be old or wrong. A map is taken as a whole or not at all.
  */
 typedef struct lk__slots {
-    lk__endpoint *masters; /* each once, in no order; owned */
+    lk__master *masters; /* each once, in no order; owned */
     size_t master_count;
     uint16_t numbers[LK__SLOTS]; /* which of the masters, from 1; 0: nobody */
 } lk__slots;
@@ -27,7 +34,7 @@ typedef struct lk__slots {
  * lk__slots_free(). asked: the host at which that node was reached, which is
  * what it means where it names none.
  *
- * LK_EPROTO: it is no map. LK_ENOTSUP: the server is no node of a cluster.
+ * LK_EPROTO: it is no map, or two masters have one address there. LK_ENOTSUP: the server is no node of a cluster.
  * LK_ENOMEM. Or what another error of the server's means. *ret_words then says
  * it to people, and may lie in the reply.
  */

@@ -267,6 +267,32 @@ static void ranges_are_of_slots_and_each_has_one_master(NO_STATE)
     assert_refused("[[0 5 [\"a\" 7000]] [3 3 [\"b\" 7000]]]");
 }
 
+/* Each master without a name is said to be at the host that was asked. */
+static void two_masters_at_one_address_are_refused(NO_STATE)
+{
+    lk__slots *slots = NULL;
+    const char *words = NULL;
+    redisReply *reply = answer("[[0 5 [\"a\" 7000 \"id1\"]]"
+                               " [6 9 [\"?\" 7000 \"id2\"]]"
+                               " [10 11 [nil 7000 \"id3\"]]]");
+
+    assert_status(lk__slots_new(&slots, reply, "asked", &words), LK_EPROTO);
+    assert_non_null(strstr(words, "two masters at one address"));
+    freeReplyObject(reply);
+    assert_refused("[[0 5 [\"?\" 7000 \"id2\"]] [6 9 [\"asked\" 7000]]]");
+    lk__slots_free(map("[[0 5 [\"?\" 7000 \"i\"]] [6 9 [nil 7000 \"i\"]]]"));
+}
+
+static void an_id_is_a_short_text(NO_STATE)
+{
+    assert_refused("[[0 5 [\"a\" 7000 7]]]");
+    assert_refused("[[0 5 [\"a\" 7000 nil]]]");
+    assert_refused("[[0 5 [\"a\" 7000 "
+                   "\"01234567890123456789012345678901234567890\"]]]");
+    lk__slots_free(map("[[0 5 [\"a\" 7000 "
+                       "\"0123456789012345678901234567890123456789\"]]]"));
+}
+
 static void ports_are_1_to_65535(NO_STATE)
 {
     lk__slots_free(map("[[0 5 [\"a\" 1]] [6 6 [\"a\" 65535]]]"));
@@ -441,6 +467,7 @@ static void what_is_no_map_says_nothing(NO_STATE)
 
     assert_false(lk__slots_says(slots, refusal, "asked"));
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19]]"));
+    assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19 [\"b\" 1 \"id\"]]]"));
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19 [\"b\" 0]]]"));
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [19 11 [\"b\" 1]]]"));
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 16384 [\"b\" 1]]]"));
@@ -460,6 +487,8 @@ int main(void)
         cmocka_unit_test(a_host_is_the_same_in_any_case),
         cmocka_unit_test(what_is_no_map_is_refused),
         cmocka_unit_test(ranges_are_of_slots_and_each_has_one_master),
+        cmocka_unit_test(two_masters_at_one_address_are_refused),
+        cmocka_unit_test(an_id_is_a_short_text),
         cmocka_unit_test(ports_are_1_to_65535),
         cmocka_unit_test(hosts_are_visible_and_not_too_long),
         cmocka_unit_test(a_host_has_no_end_in_it),
