@@ -26,9 +26,11 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static lk__fork_entry *entries;
 static atomic_uint generation;
 
-/* A page that is zeros in a child; NULL: the kernel has none. */
+/* A page that is zeros in a child; NULL: the kernel has none, or it is not made yet.
+   It is KNOWN before anybody sees it: the first two clients of a program may be
+   opened at the same time. */
 enum { WIPED, TAKEN, KNOWN };
-static atomic_uint *page;
+static _Atomic(atomic_uint *) page;
 
 /* ---- around a fork ------------------------------------------------------ */
 
@@ -56,28 +58,30 @@ static void entries_close(void)
 
 static void after_fork_in_child(void)
 {
+    atomic_uint *wiped = atomic_load(&page);
+
     entries_close();
     (void)atomic_fetch_add(&generation, 1);
-    if (page != NULL)
-        atomic_store(page, KNOWN);
+    if (wiped != NULL)
+        atomic_store(wiped, KNOWN);
     (void)pthread_mutex_unlock(&mutex);
 }
 
 /* A thread of the parent that is not here may have had the mutex and left the
    list in pieces: then the descriptors stay open. */
-static void after_other_fork(void)
+static void after_other_fork(atomic_uint *known)
 {
     unsigned state = WIPED;
 
-    if (atomic_compare_exchange_strong(page, &state, TAKEN)) {
+    if (atomic_compare_exchange_strong(known, &state, TAKEN)) {
         if (pthread_mutex_trylock(&mutex) == 0) {
             entries_close();
             (void)pthread_mutex_unlock(&mutex);
         }
         (void)atomic_fetch_add(&generation, 1);
-        atomic_store(page, KNOWN);
+        atomic_store(known, KNOWN);
     }
-    while (atomic_load(page) != KNOWN)
+    while (atomic_load(known) != KNOWN)
         ; /* another thread is at it: a moment */
 }
 
@@ -93,8 +97,8 @@ static void page_make(void)
         (void)munmap(made, size);
         return;
     }
-    page = made;
-    atomic_store(page, KNOWN);
+    atomic_store((atomic_uint *)made, KNOWN);
+    atomic_store(&page, made);
 }
 
 static void handlers_install(void)
@@ -107,9 +111,11 @@ static void handlers_install(void)
 /* The page is made before the first descriptor, and so before any client. */
 unsigned lk__fork_generation(void)
 {
-    if (page != NULL &&
-        atomic_load_explicit(page, memory_order_relaxed) != KNOWN)
-        after_other_fork();
+    atomic_uint *known = atomic_load_explicit(&page, memory_order_acquire);
+
+    if (known != NULL &&
+        atomic_load_explicit(known, memory_order_relaxed) != KNOWN)
+        after_other_fork(known);
     return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 

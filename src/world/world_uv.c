@@ -225,6 +225,9 @@ static void *loop_main(void *data)
     data = world->ended_data;
     if (ended == NULL)
         return NULL;
+    /* world_stop_later() may not have returned yet. */
+    (void)pthread_mutex_lock(&world->mutex);
+    (void)pthread_mutex_unlock(&world->mutex);
     world_free(world);
     ended(data);
     return NULL;
@@ -298,8 +301,11 @@ world_stop_later(lk__world *base, void (*ended)(void *data), void *data)
     world->ended = ended;
     world->ended_data = data;
     (void)pthread_detach(world->thread);
+    /* The loop may be awake, see this, and be gone before it is woken. */
+    (void)pthread_mutex_lock(&world->mutex);
     atomic_store(&world->ending, true);
     (void)uv_async_send(&world->async);
+    (void)pthread_mutex_unlock(&world->mutex);
 }
 
 /* ---- parking ------------------------------------------------------------ */

@@ -187,7 +187,9 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     }
     if (events & UV_READABLE)
         (void)link_receive(link);
-    if ((events & UV_WRITABLE) && lk__uv_link_listens(link)) {
+    /* What was received may have lent it, and it is watched for its end then. */
+    if ((events & UV_WRITABLE) && lk__uv_link_listens(link) &&
+        !lk__uv_is_lent(link)) {
         link_poll(link, UV_READABLE);
         if (link->tls == NULL || (lk__uv_tls_flush(link) && !link->greeting))
             link->world->events->on_writable(link->world->user, link->tag,
