@@ -61,9 +61,9 @@ static void check(lk__slots *slots, const redisReply *reply)
     if (known != said)
         input_fail("a master that nobody named");
     for (size_t i = 0; i < slots->master_count; i++) {
-        check_host(&slots->masters[i]);
+        check_host(&slots->masters[i].at);
         for (size_t j = 0; j < i; j++) {
-            if (lk__endpoint_same(&slots->masters[i], &slots->masters[j]))
+            if (lk__endpoint_same(&slots->masters[i].at, &slots->masters[j].at))
                 input_fail("a master twice");
         }
     }
