@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/wait.h"
 #include "world/fork.h"
 #include "world/world.h"
 
-enum { THREADS = 4, PROGRAMS = 300 };
+/* Some hundred programs for a second or two; fewer where each takes long. */
+enum { THREADS = 4, PROGRAMS = 300, LEAST = 10, LONG_MS = 5000 };
 
 static const char *self; /* this program's file */
 static atomic_int ready;
@@ -52,7 +54,9 @@ static void first_clients_see_no_fork(NO_STATE)
 {
     char *argv[] = {(char[]){"test_unit_fork_first"}, (char[]){"all"}, NULL};
 
-    for (int i = 0; i < PROGRAMS; i++) {
+    uint64_t end = wait_now_ms() + LONG_MS;
+
+    for (int i = 0; i < PROGRAMS && (i < LEAST || wait_now_ms() < end); i++) {
         pid_t pid;
         int status = -1;
 
