@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/slot.h"
 #include "support/check.h"
@@ -13,7 +14,7 @@
 
 enum {
     BUS_ABOVE = 10000, /* the port of a node */
-    BUS_ARG = 6,
+    BUS_ARG = 8,
     FAILOVER_MS = 8000, /* a manual one is given up after five seconds */
     FAILOVER_TRIES = 10
 };
@@ -179,9 +180,11 @@ bool cluster_is_idle(const cluster *c, const server *node)
 
 bool cluster_node_run(cluster *c, size_t i)
 {
-    char timeout[16], port[8];
+    char timeout[16], port[8], known[96];
     const char *args[] = {"--cluster-node-timeout",
                           timeout,
+                          "--cluster-config-file",
+                          known,
                           "--cluster-announce-ip",
                           "127.0.0.1",
                           "--repl-diskless-sync-delay",
@@ -192,6 +195,8 @@ bool cluster_node_run(cluster *c, size_t i)
     redisReply *id;
 
     (void)snprintf(timeout, sizeof(timeout), "%u", c->timeout_ms);
+    (void)snprintf(known, sizeof(known), "%s/%zu", scratch_path(c->memory), i);
+    (void)unlink(known); /* of a node that is gone */
     if (c->bus != NULL) {
         c->bus_ports[i] = bus_open(c->bus);
         (void)snprintf(port, sizeof(port), "%u", c->bus_ports[i]);
@@ -310,9 +315,10 @@ start(size_t masters, size_t replicas, bool is_tls, bool is_apart)
         c->timeout_ms =
             replicas > 0 ? CLUSTER_TIMEOUT_MS : CLUSTER_LONG_TIMEOUT_MS;
         c->bus = is_apart ? bus_start() : NULL;
+        c->memory = scratch_new_in_memory();
     }
-    if (c != NULL && (c->bus != NULL || !is_apart) && nodes_run(c) &&
-        slots_share(c) && nodes_meet(c) &&
+    if (c != NULL && (c->bus != NULL || !is_apart) && c->memory != NULL &&
+        nodes_run(c) && slots_share(c) && nodes_meet(c) &&
         wait_until(cluster_all_known, c, CLUSTER_COME_MS) &&
         replicas_follow(c) && wait_until(is_whole, c, CLUSTER_COME_MS))
         return c;
@@ -340,8 +346,10 @@ void cluster_stop(cluster *c)
 {
     for (size_t i = 0; c != NULL && i < c->count; i++)
         server_stop(c->nodes[i]);
-    if (c != NULL)
+    if (c != NULL) {
         bus_stop(c->bus);
+        scratch_free(c->memory);
+    }
     free(c);
 }
 

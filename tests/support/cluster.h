@@ -4,6 +4,7 @@
 
 #include "support/bus.h"
 #include "support/node.h"
+#include "support/scratch.h"
 
 /*
  * A Redis Cluster: masters that share all slots in equal ranges, and as many
@@ -30,6 +31,9 @@ typedef struct cluster {
     bool is_tls; /* clients and nodes speak TLS, on the port of that */
     bus *bus;    /* by which the nodes reach each other; NULL: directly */
     uint16_t bus_ports[CLUSTER_NODES]; /* that they announce there */
+    scratch *memory; /* has what the nodes know of the cluster: they stand still
+                        while that is written to a disk, on a busy one for longer
+                        than their timeout, and the others elect a replica */
     const server *alone; /* it is cut off from all others; NULL: none is */
 } cluster;
 

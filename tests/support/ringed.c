@@ -47,11 +47,15 @@ unsigned ringed_slot(const char *name)
 const char *
 ringed_name(char name[RINGED_NAME], const char *begin, const server *at)
 {
-    for (unsigned i = 0;; i++) {
+    enum { TRIES = 10000 };
+
+    for (unsigned i = 0; i < TRIES; i++) {
         (void)snprintf(name, RINGED_NAME, "%s%u", begin, i);
         if (ringed_master(name) == at)
             return name;
     }
+    fail_msg("that node has no slot any more");
+    return name;
 }
 
 server *ringed_master(const char *name)

@@ -61,13 +61,13 @@ static bool keeper_start(scratch *s)
 
 /* ---- the directory ---- */
 
-scratch *scratch_new(void)
+static scratch *scratch_in(const char *place)
 {
     scratch *s = calloc(1, sizeof(*s));
 
     if (s == NULL)
         return NULL;
-    (void)snprintf(s->path, sizeof(s->path), "/tmp/latchkey-test-XXXXXX");
+    (void)snprintf(s->path, sizeof(s->path), "%s/latchkey-test-XXXXXX", place);
     if (mkdtemp(s->path) == NULL) {
         free(s);
         return NULL;
@@ -78,6 +78,18 @@ scratch *scratch_new(void)
         return NULL;
     }
     return s;
+}
+
+scratch *scratch_new(void)
+{
+    return scratch_in("/tmp");
+}
+
+scratch *scratch_new_in_memory(void)
+{
+    scratch *s = scratch_in("/dev/shm");
+
+    return s != NULL ? s : scratch_new();
 }
 
 void scratch_free(scratch *s)
