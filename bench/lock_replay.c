@@ -17,7 +17,7 @@
 #include "measure.h"
 #include "server.h"
 
-enum { ARGS_MOST = 24, TEXT_SIZE = 256 };
+enum { ARGS_MOST = 24, TEXT_SIZE = 256, SAME_PAIRS = 100 };
 
 struct call {
     int count;
@@ -53,7 +53,7 @@ static char byte_read(const char **at)
     return (char)strtoul(code, NULL, 16);
 }
 
-/* `1795816682.58 [0 unix:s] "EVALSHA" "16c1..." ...` */
+/* `1795816682.58 [0 unix:s] "EVALSHA" "16c1..." ...`. A script's source is cut. */
 static void call_read(struct call *call, const char *line)
 {
     call->count = 0;
@@ -61,8 +61,12 @@ static void call_read(struct call *call, const char *line)
         char *text = call->texts[call->count];
         size_t size = 0;
 
-        for (line++; *line != '"' && *line != '\0' && size < TEXT_SIZE - 1;)
-            text[size++] = byte_read(&line);
+        for (line++; *line != '"' && *line != '\0';) {
+            const char byte = byte_read(&line);
+
+            if (size < TEXT_SIZE - 1)
+                text[size++] = byte;
+        }
         text[size] = '\0';
         if (*line++ != '"')
             errx(1, "a call is not understood");
@@ -70,17 +74,22 @@ static void call_read(struct call *call, const char *line)
     }
 }
 
-/* The next call of a script that the server is asked. */
-static void call_watch(struct call *call, redisContext *monitor)
+/* The next call of a script that the server is asked. True: by hash, and by that
+   of the call before. */
+static bool call_watch(struct call *call, redisContext *monitor)
 {
+    char before[TEXT_SIZE];
     redisReply *reply;
 
+    (void)snprintf(before, sizeof(before), "%s", call->texts[1]);
     do {
         if (redisGetReply(monitor, (void **)&reply) != REDIS_OK)
             errx(1, "the server shows nothing");
         call_read(call, reply->str);
         freeReplyObject(reply);
-    } while (call->count < 4 || strcmp(call->args[0], "EVALSHA") != 0);
+    } while (call->count < 4 || strncmp(call->args[0], "EVAL", 4) != 0);
+    return strcmp(call->args[0], "EVALSHA") == 0 &&
+           strcmp(call->texts[1], before) == 0;
 }
 
 /* The first argument, from one on, that begins with the text. */
@@ -93,19 +102,29 @@ static int arg_find(const struct call *call, int from, const char *text)
     errx(1, "a call has no argument %s", text);
 }
 
-static void replay_learn(struct replay *replay, lk_lock *lock)
+/* Shows a pair once the scripts stay the same. A client that has not subscribed yet
+   acquires by another one, and what the server does not know is sent as its source. */
+static void pair_show(struct replay *replay, lk_lock *lock)
 {
     redisContext *monitor = server_connect();
+
+    server_do(monitor, "MONITOR");
+    for (int same = 0; same < SAME_PAIRS; same++) {
+        lock_give(lock_take(lock));
+        if (!call_watch(&replay->acquire, monitor))
+            same = 0;
+        if (!call_watch(&replay->release, monitor))
+            same = 0;
+    }
+    redisFree(monitor);
+}
+
+static void replay_learn(struct replay *replay, lk_lock *lock)
+{
     struct call *acquire = &replay->acquire, *release = &replay->release;
     char *number;
 
-    lock_give(lock_take(lock)); /* from here on by the scripts' hashes */
-    server_do(monitor, "MONITOR");
-    lock_give(lock_take(lock));
-    call_watch(acquire, monitor);
-    call_watch(release, monitor);
-    redisFree(monitor);
-
+    pair_show(replay, lock);
     acquire->claim = 3 + (int)strtol(acquire->args[2], NULL, 10);
     (void)snprintf(replay->claim, sizeof(replay->claim), "%s",
                    acquire->args[acquire->claim]);
