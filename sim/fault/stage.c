@@ -216,12 +216,20 @@ static void *watch(void *data)
 /* ---- the whole ---- */
 
 /* What it has answered is in the file, which outlives its death by a signal: it
-   writes before it answers. The disk has no part in that. */
+   writes before it answers. The disk has no part in that; and a file on one that
+   builds keep busy would delay a start by seconds, as a server writes the list
+   of its files through to it. */
 static bool open_servers(stage *s)
 {
-    static const char *const keeps[] =
-        {"--appendonly", "yes", "--appendfsync", "no", "--enable-debug-command",
-         "yes",          NULL};
+    const char *const keeps[] = {"--dir",
+                                 scratch_path(s->memory),
+                                 "--appendonly",
+                                 "yes",
+                                 "--appendfsync",
+                                 "no",
+                                 "--enable-debug-command",
+                                 "yes",
+                                 NULL};
 
     use_clock(s, "server-clock");
     s->server = server_start(keeps);
@@ -277,8 +285,9 @@ bool stage_open(stage *s, const char *directory, uint64_t seed, bool brisk)
     s->log = history_log_open(path, PLAY_HARNESS, PLAY_EVENTS);
     s->server_shift = shift_open(directory, "server-clock");
     s->worker_shift = shift_open(directory, "worker-clock");
+    s->memory = scratch_new_in_memory();
     if (s->shared == NULL || s->log == NULL || s->server_shift == NULL ||
-        s->worker_shift == NULL)
+        s->worker_shift == NULL || s->memory == NULL)
         return false;
     s->shared->brisk = brisk;
     if (!open_servers(s) || !open_operator(s) || !open_workers(s))
@@ -316,6 +325,7 @@ void stage_close(stage *s)
         server_stop(s->nodes[i]);
     }
     server_stop(s->server);
+    scratch_free(s->memory);
     play_pulse_stop();
     history_log_close(s->log);
     play_shared_unmap(s->shared);

@@ -9,6 +9,7 @@
 
 #include "fault/play.h"
 #include "support/proxy.h"
+#include "support/scratch.h"
 #include "support/server.h"
 
 /*
@@ -26,6 +27,7 @@ typedef struct stage {
     const char *directory; /* of the histories; borrowed */
     history_log *log;
     play_shared *shared;
+    scratch *memory; /* what the server keeps */
     server *server;
     server *nodes[PLAY_REDLOCK];
     proxy *node_roads[PLAY_REDLOCK];

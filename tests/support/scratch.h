@@ -15,8 +15,8 @@ typedef struct scratch scratch;
 /* NULL when it cannot be had, errno tells why. */
 scratch *scratch_new(void);
 
-/* The same, in memory if the machine has such a place: for a few small files that
-   are written through to the disk. */
+/* The same, in memory if the machine has such a place with room: for files that are
+   written through to the disk. */
 scratch *scratch_new_in_memory(void);
 
 /* Removes the directory with all that is in it. NULL is allowed. */

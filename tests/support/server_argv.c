@@ -52,70 +52,47 @@ static bool argv_add_tls(const server *s, const char **argv, size_t *n)
     return s->tls_port == 0 || argv_add(argv, n, tls);
 }
 
-static bool argv_make_sentinel(const server *s, const char **argv)
+/* What a server and a sentinel are told alike: where they listen and write. */
+static bool argv_add_place(const server *s, const char **argv, size_t *n)
 {
-    const char *const fixed[] = {program(),
-                                 s->config,
-                                 "--sentinel",
-                                 "--port",
-                                 s->port_text,
-                                 "--bind",
-                                 "127.0.0.1",
-                                 "--unixsocket",
-                                 s->socket,
-                                 "--dir",
-                                 scratch_path(s->home),
-                                 "--logfile",
-                                 s->log,
-                                 "--daemonize",
-                                 "no",
-                                 NULL};
-    const char *const inside[] = {"--tls-replication", "yes", NULL};
-    size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
+    const char *const place[] =
+        {"--port",    s->port_text,          "--bind",
+         "127.0.0.1", "--unixsocket",        s->socket,
+         "--dir",     scratch_path(s->home), "--logfile",
+         s->log,      "--daemonize",         "no",
+         NULL};
 
-    if (s->tls_port != 0)
-        fits = fits && argv_add(argv, &n, inside);
-    argv[n] = NULL;
-    return fits;
+    return argv_add(argv, n, place) && argv_add_tls(s, argv, n);
 }
 
-static bool argv_make_server(const server *s, const char **argv)
+static bool argv_add_sentinel(const server *s, const char **argv, size_t *n)
 {
-    const char *const fixed[] = {program(),
-                                 "--port",
-                                 s->port_text,
-                                 "--bind",
-                                 "127.0.0.1",
-                                 "--unixsocket",
-                                 s->socket,
-                                 "--unixsocketperm",
-                                 "700",
-                                 "--dir",
-                                 scratch_path(s->home),
-                                 "--logfile",
-                                 s->log,
-                                 "--save",
-                                 "",
-                                 "--appendonly",
-                                 "no",
-                                 "--maxmemory-policy",
-                                 "noeviction",
-                                 "--daemonize",
-                                 "no",
-                                 NULL};
-    size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n) &&
-                argv_add(argv, &n, login_arguments()) &&
-                argv_add_node(s, argv, &n);
+    const char *const first[] = {program(), s->config, "--sentinel", NULL};
+    static const char *const tls[] = {"--tls-replication", "yes", NULL};
 
-    fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
-    argv[n] = NULL;
-    return fits;
+    return argv_add(argv, n, first) && argv_add_place(s, argv, n) &&
+           (s->tls_port == 0 || argv_add(argv, n, tls));
+}
+
+static bool argv_add_server(const server *s, const char **argv, size_t *n)
+{
+    const char *const first[] = {program(), NULL};
+    static const char *const more[] =
+        {"--unixsocketperm",   "700",        "--save", "", "--appendonly", "no",
+         "--maxmemory-policy", "noeviction", NULL};
+
+    return argv_add(argv, n, first) && argv_add_place(s, argv, n) &&
+           argv_add(argv, n, more) && argv_add(argv, n, login_arguments()) &&
+           argv_add_node(s, argv, n) &&
+           argv_add(argv, n, (const char *const *)s->extra);
 }
 
 bool server_argv_make(const server *s, const char **argv)
 {
-    return s->config[0] != '\0' ? argv_make_sentinel(s, argv)
-                                : argv_make_server(s, argv);
+    size_t n = 0;
+    bool fits = s->config[0] != '\0' ? argv_add_sentinel(s, argv, &n)
+                                     : argv_add_server(s, argv, &n);
+
+    argv[n] = NULL;
+    return fits;
 }
