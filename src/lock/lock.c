@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The lock. Everything but its choice of a kind is core's. */
+/* The lock: its choice of a kind, a lease and a way to wait. The rest is what all
+   primitives have in common. */
 
 #include <latchkey/lock.h>
 

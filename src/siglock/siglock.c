@@ -2,7 +2,7 @@
 
 /*
  * The siglock: the keys and the signal of python-redis-lock. What it needs of
- * them is in its scripts; the core's signals do the waiting.
+ * them is in its scripts; signals of `claims/` do the waiting.
  */
 
 #include <latchkey/siglock.h>
