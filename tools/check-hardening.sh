@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Fails if the release build's library or tool lacks what cmake/Harden.cmake
-# asks for. Needs build/release.
+# asks for, or the library what keeps it in memory. Needs build/release.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -28,6 +28,9 @@ for file in build/release/liblatchkey.so build/release/latchkey; do
     holds "$file" 'stack protector' __stack_chk_fail --dyn-syms
     holds "$file" 'checked copies' '__memcpy_chk|__snprintf_chk' --dyn-syms
 done
+
+holds build/release/liblatchkey.so 'code that stays' '\(FLAGS_1\).*NODELETE' \
+    --dynamic
 
 # These leave no mark in what is linked.
 flags=-fstack-clash-protection

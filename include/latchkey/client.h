@@ -21,7 +21,10 @@
  * Lifetime: lk_client_shutdown() ends every wait and releases every hold;
  * lk_client_free() is memory only. Handles made from a client keep its memory
  * alive, so they may be freed in any order. After fork() the child's copy
- * answers LK_EFORKED to everything; its sockets are closed there.
+ * answers LK_EFORKED to everything; its sockets are closed there. A child of
+ * a fork() in a callback that returns from that ends, with status 0, if the
+ * callback ran on the client's thread; lk_client_dispatch() answers it
+ * LK_EFORKED.
  */
 
 #include <latchkey/status.h>

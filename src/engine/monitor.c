@@ -153,8 +153,23 @@ static bool batch_look(const lk_client *client, lk__posts *posts)
     return is_over;
 }
 
-/* Runs what is due, unlocked; most of them at the most. */
-static void posts_run(lk_client *client, lk__posts *posts, unsigned most)
+/*
+ * A callback may fork, and the child come back from it. Monitor and loop are the
+ * parent's: another thread of that may have had the mutex. So the child enters
+ * neither: a thread of the loop ends, one in a call returns to its program.
+ */
+static bool is_in_child(const lk_client *client)
+{
+    if (client->fork_generation == lk__fork_generation())
+        return false;
+    if (client->world->class->is_loop(client->world))
+        lk__fork_end_thread();
+    return true;
+}
+
+/* Runs what is due, unlocked; most of them at the most. False: it is outside the
+   monitor, in a child of fork(). */
+static bool posts_run(lk_client *client, lk__posts *posts, unsigned most)
 {
     lk__post *post;
 
@@ -170,10 +185,13 @@ static void posts_run(lk_client *client, lk__posts *posts, unsigned most)
         posts->runner = pthread_self();
         leave(client, batch_look(client, posts));
         post->run(post);
+        if (is_in_child(client))
+            return false;
         lk__client_lock(client);
         posts->running = NULL;
         pthread_cond_broadcast(&client->post_done);
     }
+    return true;
 }
 
 /* Whether this thread runs one of them, with others right behind it, and what it
@@ -282,7 +300,7 @@ bool lk__client_runs(const lk_client *client, const lk__post *post)
 /* On the loop, which comes back to the others. */
 static void posts_run_some(lk_client *client, lk__posts *posts)
 {
-    posts_run(client, posts, BATCH);
+    (void)posts_run(client, posts, BATCH); /* in a child it does not return */
     if (posts->first != NULL && posts->running == NULL)
         client->world->class->wake(client->world);
 }
@@ -315,8 +333,9 @@ lk_status lk_client_dispatch(lk_client *client)
         return lk__fail(LK_EINVAL, "the client was not opened with dispatch");
     lk__client_ref(client); /* a callback may free it */
     lk__client_lock(client);
-    if (read(client->dispatch_fd, &count, sizeof(count)) >= 0)
-        posts_run(client, &client->posts, UINT_MAX);
+    if (read(client->dispatch_fd, &count, sizeof(count)) >= 0 &&
+        !posts_run(client, &client->posts, UINT_MAX))
+        return lk__client_check(client);
     lk__client_leave(client);
     lk__client_unref(client);
     return LK_OK;
@@ -327,6 +346,6 @@ void lk__client_finish_posts(lk_client *client)
     lk__client_lock(client);
     while (client->inner.first != NULL || client->inner.running != NULL)
         post_wait(client);
-    posts_run(client, &client->posts, UINT_MAX);
-    lk__client_leave(client);
+    if (posts_run(client, &client->posts, UINT_MAX))
+        lk__client_leave(client);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -117,6 +118,14 @@ unsigned lk__fork_generation(void)
         atomic_load_explicit(known, memory_order_relaxed) != KNOWN)
         after_other_fork(known);
     return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+/* Not pthread_exit(): behind the last thread that would run what the program has
+   asked for at its exit, which may wait for threads that are the parent's. */
+void lk__fork_end_thread(void)
+{
+    for (;;)
+        (void)syscall(SYS_exit, 0);
 }
 
 /* ---- descriptors -------------------------------------------------------- */

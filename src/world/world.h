@@ -175,6 +175,10 @@ struct lk__world {
  */
 unsigned lk__fork_generation(void);
 
+/* Ends the loop's thread in a child, which has no loop. With the child's last
+   thread the child ends, with status 0 and no word to the program. */
+_Noreturn void lk__fork_end_thread(void);
+
 /* What an error of a world's events means, in words. */
 void lk__world_error(int error, char *words, size_t size);
 
