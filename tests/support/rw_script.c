@@ -43,35 +43,16 @@ void rw_set_order(const char *order)
     the_order = order[0];
 }
 
-/* NULL: the claim asked for nothing. */
-static struct asked *asked_find(const char *claim)
-{
-    for (size_t i = 0; i < asked_count; i++) {
-        if (strcmp(all_asked[i].claim, claim) == 0)
-            return &all_asked[i];
-    }
-    return NULL;
-}
-
-/* The claim's last, or that of a reader. */
+/* The claim's, or that of a reader. */
 static const lua_rwlock_ask *ask_of(const char *claim)
 {
     static const lua_rwlock_ask reads = {.mode = 'r'};
-    const struct asked *asked = asked_find(claim);
 
-    return asked != NULL ? &asked->ask : &reads;
-}
-
-static void asked_note(const char *claim, lua_rwlock_ask ask)
-{
-    struct asked *asked = asked_find(claim);
-
-    if (asked == NULL) {
-        assert_true(asked_count < ASKS);
-        asked = &all_asked[asked_count++];
-        snprintf(asked->claim, CLAIM_SIZE, "%s", claim);
+    for (size_t i = asked_count; i > 0; i--) {
+        if (strcmp(all_asked[i - 1].claim, claim) == 0)
+            return &all_asked[i - 1].ask;
     }
-    asked->ask = ask;
+    return &reads;
 }
 
 /* ---- coming in ---- */
@@ -79,8 +60,10 @@ static void asked_note(const char *claim, lua_rwlock_ask ask)
 const char *
 rw_acquire_as(script_fixture *f, const char *claim, lua_rwlock_ask ask)
 {
+    assert_true(asked_count < ASKS);
     ask.order = the_order;
-    asked_note(claim, ask);
+    snprintf(all_asked[asked_count].claim, CLAIM_SIZE, "%s", claim);
+    all_asked[asked_count++].ask = ask;
     return lua_rwlock_acquire_with(f, claim, ask);
 }
 
