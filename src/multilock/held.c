@@ -49,12 +49,15 @@ bool lk__joint_is_over(const lk__joint *joint, uint64_t *ret_at,
 }
 
 /* The same, and what was noted when it was lost: a claim that was given back
-   tells nothing any more. */
+   tells nothing any more, so the phase is read behind the claims as well. */
 static bool
 was_lost(const lk__joint *joint, uint64_t *ret_at, lk_loss *ret_loss)
 {
+    if (joint->phase != LK__JOINT_LOST &&
+        lk__joint_is_over(joint, ret_at, ret_loss))
+        return true;
     if (joint->phase != LK__JOINT_LOST)
-        return lk__joint_is_over(joint, ret_at, ret_loss);
+        return false;
     *ret_at = joint->lost_at;
     *ret_loss = joint->loss;
     return true;
