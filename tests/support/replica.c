@@ -10,6 +10,11 @@ enum { SYNC_MS = 20000 };
 
 static server *the_replica;
 
+const lk_acquire_options replica_one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
+                                        .replica_ms = 10000};
+const lk_acquire_options replica_one_brief = {LK_ACQUIRE_OPTIONS_INIT,
+                                              .replicas = 1, .replica_ms = 100};
+
 int replica_start(void **state)
 {
     the_replica = server_start(NULL);
@@ -66,4 +71,36 @@ int replica_teardown(void **state)
 server *replica_server(void)
 {
     return the_replica;
+}
+
+lk_lock *replica_lock(siglocking *f, const char *name)
+{
+    return locking_lock(f->base, locking_open(f->base, NULL), name);
+}
+
+lk_hold *replica_hold(lk_lock *lock, const lk_acquire_options *options)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, options, &hold), LK_OK);
+    return hold;
+}
+
+call *replica_call(siglocking *f)
+{
+    assert_true(f->wait_count < SIG_WAITS);
+    return &f->waits[f->wait_count++];
+}
+
+lk_status replica_release(call *c)
+{
+    lk_hold *hold = c->hold;
+
+    c->hold = NULL;
+    return lk_hold_release(hold);
+}
+
+bool replica_has(const char *key)
+{
+    return server_integer(the_replica, "EXISTS %s", key) == 1;
 }

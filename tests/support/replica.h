@@ -26,4 +26,20 @@ server *replica_server(void);
 void replica_leave(void);
 void replica_follow(siglocking *f);
 
+/* A hold that one replica must have: in good time, or in 100 ms. */
+extern const lk_acquire_options replica_one, replica_one_brief;
+
+/* A lock of a client of its own. */
+lk_lock *replica_lock(siglocking *f, const char *name);
+
+/* A hold on a lock that must be free; the caller releases it. */
+lk_hold *replica_hold(lk_lock *lock, const lk_acquire_options *options);
+
+/* A call that outlives a test that fails, and the release of what it got. */
+call *replica_call(siglocking *f);
+lk_status replica_release(call *c);
+
+/* Whether it has this key. */
+bool replica_has(const char *key);
+
 #endif /* LK_TESTS_SUPPORT_REPLICA_H */

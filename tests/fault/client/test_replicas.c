@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Holds that replicas must have before they are reported: with one that
- * follows, one that stands still, and none.
+ * A hold that replicas must have before it is reported: with one that follows, one
+ * that stands still, and none. Of several at once: test_replicas_many.c.
  */
 
 #include <latchkey/latchkey.h>
@@ -17,48 +17,9 @@
 /* A WAIT may take 150 ms, so within 500 one is answered. */
 enum { SOON_MS = 5000, BRIEF_MS = 100, ANSWERED_MS = 500, LONG_MS = 10000 };
 
-static const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
-                                       .replica_ms = LONG_MS};
-static const lk_acquire_options one_brief = {LK_ACQUIRE_OPTIONS_INIT,
-                                             .replicas = 1,
-                                             .replica_ms = BRIEF_MS};
 static const lk_acquire_options two_brief = {LK_ACQUIRE_OPTIONS_INIT,
                                              .replicas = 2,
                                              .replica_ms = ANSWERED_MS};
-
-/* A lock of a client of its own. */
-static lk_lock *new_lock(siglocking *f, const char *name)
-{
-    return locking_lock(f->base, locking_open(f->base, NULL), name);
-}
-
-/* A call that outlives a test that fails. */
-static call *new_call(siglocking *f)
-{
-    assert_true(f->wait_count < SIG_WAITS);
-    return &f->waits[f->wait_count++];
-}
-
-static lk_status release(call *c)
-{
-    lk_hold *hold = c->hold;
-
-    c->hold = NULL;
-    return lk_hold_release(hold);
-}
-
-static lk_hold *hold_with(lk_lock *lock, const lk_acquire_options *options)
-{
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(lock, 0, options, &hold), LK_OK);
-    return hold;
-}
-
-static bool replica_has(const char *key)
-{
-    return server_integer(replica_server(), "EXISTS %s", key) == 1;
-}
 
 /* Refused, in time, with these words; and given back. */
 static void assert_refused(siglocking *f, lk_lock *lock,
@@ -81,25 +42,26 @@ static void assert_refused(siglocking *f, lk_lock *lock,
 static void what_is_reported_is_at_the_replica(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
 
     for (int i = 0; i < 20; i++) {
-        lk_hold *hold = hold_with(lock, &one);
+        lk_hold *hold = replica_hold(lock, &replica_one);
 
         assert_true(replica_has("n"));
         assert_status(lk_hold_release(hold), LK_OK);
     }
-    assert_status(lk_hold_release(hold_with(lock, NULL)), LK_OK);
+    assert_status(lk_hold_release(replica_hold(lock, NULL)), LK_OK);
 }
 
 static void a_replica_that_stands_still_is_waited_for(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
-    call *c = new_call(f);
+    lk_lock *lock = replica_lock(f, "n");
+    call *c = replica_call(f);
 
     server_freeze(replica_server());
-    assert_status(lk_lock_acquire_async(lock, 0, &one, call_on_acquire, c),
+    assert_status(lk_lock_acquire_async(lock, 0, &replica_one, call_on_acquire,
+                                        c),
                   LK_OK);
     locking_wait_integer(f->base, 1, "EXISTS %s", "n");
     locking_pass_time(BRIEF_MS);
@@ -107,30 +69,32 @@ static void a_replica_that_stands_still_is_waited_for(void **state)
     server_thaw(replica_server());
     assert_status(call_wait(c, NULL), LK_OK);
     assert_true(replica_has("n"));
-    assert_status(release(c), LK_OK);
+    assert_status(replica_release(c), LK_OK);
 }
 
 static void too_few_in_time_is_told_and_given_back(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
 
     assert_refused(f, lock, &two_brief, "1 of 2 replicas had it in time");
     server_freeze(replica_server());
-    assert_refused(f, lock, &one_brief, "0 of 1 replicas had it in time");
+    assert_refused(f, lock, &replica_one_brief,
+                   "0 of 1 replicas had it in time");
     assert_int_equal(locking_stats(f->base->clients[0]).holding, 0);
 }
 
 static void without_a_replica_it_is_given_back(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
-    call *c = new_call(f);
+    lk_lock *lock = replica_lock(f, "n");
+    call *c = replica_call(f);
 
     replica_leave();
-    assert_refused(f, lock, &one_brief, "0 of 1 replicas had it in time");
-    assert_status(lk_lock_acquire_async(lock, 0, &one_brief, call_on_acquire,
-                                        c),
+    assert_refused(f, lock, &replica_one_brief,
+                   "0 of 1 replicas had it in time");
+    assert_status(lk_lock_acquire_async(lock, 0, &replica_one_brief,
+                                        call_on_acquire, c),
                   LK_OK);
     assert_status(call_wait(c, NULL), LK_EREPLICAS);
     assert_null(c->hold);
@@ -142,9 +106,9 @@ static void without_a_replica_it_is_given_back(void **state)
 static void a_hold_that_is_handed_over_is_waited_for(void **state)
 {
     siglocking *f = *state;
-    lk_hold *hold = hold_with(new_lock(f, "n"), NULL);
-    lk_lock *lock = new_lock(f, "n");
-    taker *t = locking_take(f->base, lock, LK_FOREVER, &one_brief);
+    lk_hold *hold = replica_hold(replica_lock(f, "n"), NULL);
+    lk_lock *lock = replica_lock(f, "n");
+    taker *t = locking_take(f->base, lock, LK_FOREVER, &replica_one_brief);
 
     locking_wait_queued(f->base, "n", 1);
     server_freeze(replica_server());
@@ -153,8 +117,8 @@ static void a_hold_that_is_handed_over_is_waited_for(void **state)
     locking_wait_integer(f->base, 0, "EXISTS %s", "n");
 
     server_thaw(replica_server());
-    hold = hold_with(f->base->locks[0], NULL);
-    t = locking_take(f->base, lock, LK_FOREVER, &one);
+    hold = replica_hold(f->base->locks[0], NULL);
+    t = locking_take(f->base, lock, LK_FOREVER, &replica_one);
     locking_wait_queued(f->base, "n", 1);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);
@@ -168,12 +132,12 @@ static void a_hold_that_is_handed_over_is_waited_for(void **state)
 static void who_enters_again_needs_no_second_wait(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
-    lk_hold *hold = hold_with(lock, &one);
+    lk_lock *lock = replica_lock(f, "n");
+    lk_hold *hold = replica_hold(lock, &replica_one);
     lk_hold *again = NULL;
 
     server_freeze(replica_server());
-    again = hold_with(lock, &one);
+    again = replica_hold(lock, &replica_one);
     assert_status(lk_hold_release(again), LK_OK);
     assert_status(lk_lock_acquire(lock, 0, &two_brief, &again), LK_EREPLICAS);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -185,18 +149,19 @@ static void who_enters_again_needs_no_second_wait(void **state)
 static void who_enters_again_may_need_more_than_before(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
-    lk_hold *hold = hold_with(lock, NULL);
+    lk_lock *lock = replica_lock(f, "n");
+    lk_hold *hold = replica_hold(lock, NULL);
     lk_hold *again = NULL;
     long long left;
 
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
     server_freeze(replica_server());
-    assert_status(lk_lock_acquire(lock, 0, &one_brief, &again), LK_EREPLICAS);
+    assert_status(lk_lock_acquire(lock, 0, &replica_one_brief, &again),
+                  LK_EREPLICAS);
     server_thaw(replica_server());
     locking_pass_time(200);
     left = locking_pttl(f->base, "n");
-    again = hold_with(lock, &one);
+    again = replica_hold(lock, &replica_one);
     assert_true(locking_pttl(f->base, "n") > left);
     assert_status(lk_hold_release(again), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -209,7 +174,7 @@ static void a_hold_that_ends_meanwhile_is_lost(void **state)
                                         .lease_ms = 300, .replicas = 1,
                                         .replica_ms = LONG_MS};
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
     taker *t;
 
     server_freeze(replica_server());
@@ -228,7 +193,7 @@ static void a_hold_that_ends_is_told_before_the_time_is_over(void **state)
                                   .replicas = 1,
                                   .replica_ms = wait_scaled_ms(30000)};
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
     uint64_t began = wait_now_ms();
     lk_hold *none = NULL;
 
@@ -247,12 +212,12 @@ static void a_hold_that_ends_is_told_before_the_time_is_over(void **state)
 
 static void a_cancel_ends_the_wait_for_replicas(void **state)
 {
-    lk_acquire_options options = one;
+    lk_acquire_options options = replica_one;
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
     lk_cancel *cancel = NULL;
     uint64_t began = wait_now_ms();
-    call *c = new_call(f);
+    call *c = replica_call(f);
     taker *t;
 
     assert_status(lk_cancel_new(&cancel, f->base->clients[0]), LK_OK);
@@ -279,215 +244,6 @@ static void a_cancel_ends_the_wait_for_replicas(void **state)
     server_thaw(replica_server());
 }
 
-/* ---- beside each other ------------------------------------------------------------ */
-
-static void who_needs_none_does_not_wait(void **state)
-{
-    siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
-    lk_lock *other = locking_lock(f->base, f->base->clients[0], "other");
-    call *c = new_call(f);
-    uint64_t began;
-
-    server_freeze(replica_server());
-    assert_status(lk_lock_acquire_async(lock, 0, &one, call_on_acquire, c),
-                  LK_OK);
-    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
-    began = wait_now_ms();
-    for (int i = 0; i < 20; i++)
-        assert_status(lk_hold_release(hold_with(other, NULL)), LK_OK);
-    assert_in_range(wait_now_ms() - began, 0,
-                    wait_allowed_ms(wait_scaled_ms(500)));
-    server_thaw(replica_server());
-    assert_status(call_wait(c, NULL), LK_OK);
-    assert_status(release(c), LK_OK);
-}
-
-/* Of a need that cannot be met the others do not feel much. */
-static void who_needs_fewer_does_not_wait_for_more(void **state)
-{
-    const lk_acquire_options two = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 2,
-                                    .replica_ms = 2000};
-    siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
-    lk_lock *other = locking_lock(f->base, f->base->clients[0], "other");
-    call *c = new_call(f);
-    uint64_t began;
-
-    assert_status(lk_lock_acquire_async(lock, 0, &two, call_on_acquire, c),
-                  LK_OK);
-    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
-    began = wait_now_ms();
-    for (int i = 0; i < 3; i++)
-        assert_status(lk_hold_release(hold_with(other, &one)), LK_OK);
-    assert_in_range(wait_now_ms() - began, 0,
-                    wait_allowed_ms(wait_scaled_ms(1200)));
-    assert_status(call_wait(c, NULL), LK_EREPLICAS);
-}
-
-static void many_needs_share_their_waits(void **state)
-{
-    enum { MANY = 60 };
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
-    call *calls[MANY];
-    char name[8];
-
-    for (int i = 0; i < MANY; i++) {
-        lk_lock *lock;
-
-        (void)snprintf(name, sizeof(name), "n%d", i);
-        assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
-        calls[i] = new_call(f);
-        assert_status(lk_lock_acquire_async(lock, 0, &one, call_on_acquire,
-                                            calls[i]),
-                      LK_OK);
-        lk_lock_free(lock);
-    }
-    for (int i = 0; i < MANY; i++) {
-        assert_status(call_wait(calls[i], NULL), LK_OK);
-        assert_status(release(calls[i]), LK_OK);
-    }
-}
-
-/* ---- every primitive that holds ------------------------------------------------------ */
-
-typedef struct subjects {
-    lk_fairlock *fairlock;
-    lk_rwlock *rwlock;
-    lk_semaphore *semaphore;
-    lk_siglock *siglock;
-} subjects;
-
-static lk_status acquire(const subjects *s, int which,
-                         const lk_acquire_options *options, lk_hold **ret_hold)
-{
-    switch (which) {
-    case 0:
-        return lk_fairlock_acquire(s->fairlock, 0, options, ret_hold);
-    case 1:
-        return lk_rwlock_acquire_read(s->rwlock, 0, options, ret_hold);
-    case 2:
-        return lk_rwlock_acquire_write(s->rwlock, 0, options, ret_hold);
-    case 3:
-        return lk_semaphore_acquire(s->semaphore, 2, 0, options, ret_hold);
-    default:
-        return lk_siglock_acquire(s->siglock, 0, options, ret_hold);
-    }
-}
-
-static void every_primitive_waits_for_replicas(void **state)
-{
-    const lk_semaphore_options permits = {LK_SEMAPHORE_OPTIONS_INIT,
-                                          .permits = 3};
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
-    subjects s;
-    lk_hold *hold = NULL;
-
-    assert_status(lk_fairlock_new(&s.fairlock, client, "a", NULL), LK_OK);
-    assert_status(lk_rwlock_new(&s.rwlock, client, "b", NULL), LK_OK);
-    assert_status(lk_semaphore_new(&s.semaphore, client, "c", &permits), LK_OK);
-    assert_status(lk_siglock_new(&s.siglock, client, "d", NULL), LK_OK);
-    for (int i = 0; i < 5; i++) {
-        assert_status(acquire(&s, i, &one, &hold), LK_OK);
-        assert_status(lk_hold_release(hold), LK_OK);
-    }
-    server_freeze(replica_server());
-    for (int i = 0; i < 5; i++)
-        assert_status(acquire(&s, i, &one_brief, &hold), LK_EREPLICAS);
-    assert_int_equal(locking_stats(client).holding, 0);
-    lk_fairlock_free(s.fairlock);
-    lk_rwlock_free(s.rwlock);
-    lk_semaphore_free(s.semaphore);
-    lk_siglock_free(s.siglock);
-}
-
-static void every_member_of_a_multilock_is_waited_for(void **state)
-{
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
-    lk_multilock *set = NULL;
-    lk_hold *hold = NULL;
-
-    assert_status(lk_multilock_new(&set), LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "a")),
-                  LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "b")),
-                  LK_OK);
-    assert_status(lk_multilock_acquire(set, 0, &one, &hold), LK_OK);
-    assert_true(replica_has("a"));
-    assert_true(replica_has("b"));
-    assert_status(lk_hold_release(hold), LK_OK);
-    server_freeze(replica_server());
-    assert_status(lk_multilock_acquire(set, 0, &one_brief, &hold),
-                  LK_EREPLICAS);
-    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
-    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
-    lk_multilock_free(set);
-}
-
-/* Its members' tries may take longer than one request. */
-static void
-a_multilock_that_is_tried_waits_for_all_of_its_replicas(void **state)
-{
-    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
-                                  .replica_ms = wait_scaled_ms(900)};
-    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                     .command_timeout_ms = wait_scaled_ms(500)};
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, &brief);
-    lk_multilock *set = NULL;
-    lk_hold *none = NULL;
-
-    assert_status(lk_multilock_new(&set), LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "a")),
-                  LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "b")),
-                  LK_OK);
-    replica_leave();
-    assert_status(lk_multilock_acquire(set, 0, &options, &none), LK_EREPLICAS);
-    assert_null(none);
-    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
-    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
-    lk_multilock_free(set);
-}
-
-/* Whatever its members still wait for, they are given back. */
-static void a_multilock_out_of_time_leaves_nothing_behind(void **state)
-{
-    lk_acquire_options options = one;
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
-    lk_multilock *set = NULL;
-    uint64_t began = wait_now_ms();
-    lk_hold *none = NULL;
-
-    options.replica_ms = wait_scaled_ms(60000);
-    assert_status(lk_multilock_new(&set), LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "a")),
-                  LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "b")),
-                  LK_OK);
-    server_freeze(replica_server());
-    assert_status(lk_multilock_acquire(set, wait_scaled_ms(300), &options,
-                                       &none),
-                  LK_ETIMEDOUT);
-    assert_null(none);
-    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
-    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
-    assert_in_range(wait_now_ms() - began, 0,
-                    wait_allowed_ms(wait_scaled_ms(30000)));
-    server_thaw(replica_server());
-    lk_multilock_free(set);
-}
-
 /* ---- faults ---------------------------------------------------------------------------- */
 
 typedef struct renewing {
@@ -511,14 +267,14 @@ static void a_connection_that_breaks_meanwhile_costs_nothing(void **state)
     lk_client *client = locking_open_url(f->base, proxy_url(p), NULL);
     renewing r = {client, 0};
     lk_lock *lock = locking_lock(f->base, client, "n");
-    call *c = new_call(f);
+    call *c = replica_call(f);
 
-    assert_status(lk_hold_release(hold_with(lock, NULL)), LK_OK);
+    assert_status(lk_hold_release(replica_hold(lock, NULL)), LK_OK);
     locking_wait_connects(client, 2);
     r.renewals = locking_stats(client).renewals + 1;
     server_freeze(replica_server());
-    assert_status(lk_lock_acquire_async(lock, SOON_MS, &one, call_on_acquire,
-                                        c),
+    assert_status(lk_lock_acquire_async(lock, SOON_MS, &replica_one,
+                                        call_on_acquire, c),
                   LK_OK);
     locking_wait_integer(f->base, 1, "EXISTS %s", "n");
     assert_true(proxy_wait_accepted(p, 3, SOON_MS));
@@ -533,7 +289,7 @@ static void a_connection_that_breaks_meanwhile_costs_nothing(void **state)
     server_thaw(replica_server());
     assert_status(call_wait(c, NULL), LK_OK);
     assert_true(replica_has("n"));
-    assert_status(release(c), LK_OK);
+    assert_status(replica_release(c), LK_OK);
 }
 
 /* Behind a new connection there may be another master, with other replicas. */
@@ -545,19 +301,20 @@ static void what_was_known_of_replicas_ends_with_the_connection(void **state)
     lk_lock *lock = locking_lock(f->base, client, "n");
     lk_hold *hold = NULL, *again = NULL;
 
-    assert_status(lk_hold_release(hold_with(lock, NULL)), LK_OK);
+    assert_status(lk_hold_release(replica_hold(lock, NULL)), LK_OK);
     locking_wait_connects(client, 2);
-    hold = hold_with(lock, &one);
+    hold = replica_hold(lock, &replica_one);
     assert_true(proxy_wait_accepted(p, 3, SOON_MS));
     server_freeze(replica_server());
-    assert_status(lk_hold_release(hold_with(lock, &one)), LK_OK);
+    assert_status(lk_hold_release(replica_hold(lock, &replica_one)), LK_OK);
     proxy_reset(p, 2);
     assert_true(proxy_wait_accepted(p, 4, SOON_MS));
-    assert_status(lk_lock_acquire(lock, 0, &one_brief, &again), LK_EREPLICAS);
+    assert_status(lk_lock_acquire(lock, 0, &replica_one_brief, &again),
+                  LK_EREPLICAS);
     assert_null(again);
     assert_status(lk_hold_check(hold), LK_OK);
     server_thaw(replica_server());
-    assert_status(lk_lock_acquire(lock, 0, &one, &again), LK_OK);
+    assert_status(lk_lock_acquire(lock, 0, &replica_one, &again), LK_OK);
     assert_status(lk_hold_release(again), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -565,16 +322,16 @@ static void what_was_known_of_replicas_ends_with_the_connection(void **state)
 static void a_shutdown_ends_the_wait(void **state)
 {
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
     taker *t;
-    call *c = new_call(f);
+    call *c = replica_call(f);
 
     server_freeze(replica_server());
-    t = locking_take(f->base, lock, 0, &one);
+    t = locking_take(f->base, lock, 0, &replica_one);
     locking_wait_integer(f->base, 1, "EXISTS %s", "n");
     assert_status(lk_lock_acquire_async(locking_lock(f->base,
                                                      f->base->clients[0], "m"),
-                                        0, &one, call_on_acquire, c),
+                                        0, &replica_one, call_on_acquire, c),
                   LK_OK);
     locking_wait_integer(f->base, 1, "EXISTS %s", "m");
     assert_status(lk_client_shutdown(f->base->clients[0], SOON_MS), LK_OK);
@@ -596,7 +353,7 @@ static void a_right_that_is_missing_is_told(void **state)
         server_command(f->base->server,
                        "ACL SETUSER far reset on >word ~* &* +@all -wait"));
     lock = locking_lock(f->base, locking_open(f->base, &options), "n");
-    assert_status(lk_lock_acquire(lock, 0, &one, &none), LK_EDENIED);
+    assert_status(lk_lock_acquire(lock, 0, &replica_one, &none), LK_EDENIED);
     assert_non_null(strstr(lk_last_error(), "wait"));
     locking_wait_integer(f->base, 0, "EXISTS %s", "n");
 }
@@ -608,7 +365,7 @@ static void what_makes_no_sense_is_refused(void **state)
     const lk_acquire_options ages = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
                                      .replica_ms = UINT64_MAX};
     siglocking *f = *state;
-    lk_lock *lock = new_lock(f, "n");
+    lk_lock *lock = replica_lock(f, "n");
     lk_plain_semaphore *plain = NULL;
     lk_hold *none = NULL;
 
@@ -617,7 +374,8 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_status(lk_lock_acquire(lock, 0, &ages, &none), LK_EINVAL);
     assert_status(lk_plain_semaphore_new(&plain, f->base->clients[0], "p"),
                   LK_OK);
-    assert_status(lk_plain_semaphore_acquire(plain, 1, 0, &one), LK_EINVAL);
+    assert_status(lk_plain_semaphore_acquire(plain, 1, 0, &replica_one),
+                  LK_EINVAL);
     lk_plain_semaphore_free(plain);
 }
 
@@ -629,7 +387,7 @@ static void options_of_the_first_release_are_taken(void **state)
                                         .replicas = 7};
     siglocking *f = *state;
 
-    assert_status(lk_hold_release(hold_with(new_lock(f, "n"), &options)),
+    assert_status(lk_hold_release(replica_hold(replica_lock(f, "n"), &options)),
                   LK_OK);
 }
 
@@ -646,13 +404,6 @@ int main(void)
         REPLICA_TEST(a_hold_that_ends_meanwhile_is_lost),
         REPLICA_TEST(a_hold_that_ends_is_told_before_the_time_is_over),
         REPLICA_TEST(a_cancel_ends_the_wait_for_replicas),
-        REPLICA_TEST(who_needs_none_does_not_wait),
-        REPLICA_TEST(who_needs_fewer_does_not_wait_for_more),
-        REPLICA_TEST(many_needs_share_their_waits),
-        REPLICA_TEST(every_primitive_waits_for_replicas),
-        REPLICA_TEST(every_member_of_a_multilock_is_waited_for),
-        REPLICA_TEST(a_multilock_that_is_tried_waits_for_all_of_its_replicas),
-        REPLICA_TEST(a_multilock_out_of_time_leaves_nothing_behind),
         REPLICA_TEST(a_connection_that_breaks_meanwhile_costs_nothing),
         REPLICA_TEST(what_was_known_of_replicas_ends_with_the_connection),
         REPLICA_TEST(a_shutdown_ends_the_wait),
