@@ -103,7 +103,8 @@ static size_t fold(sim_str *elements, size_t count, size_t step)
     return count / step;
 }
 
-bool resp_same_elements(sim_str a, sim_str b, size_t step)
+/* The elements of two arrays may be in another order, step by step (2: pairs). */
+static bool has_same_elements(sim_str a, sim_str b, size_t step)
 {
     size_t count_a, count_b;
     sim_str *left = resp_elements(a, &count_a);
@@ -120,4 +121,53 @@ bool resp_same_elements(sim_str a, sim_str b, size_t step)
     free(left);
     free(right);
     return is_same;
+}
+
+/* Is the order of what this command answers left open? 0: no; or the step. */
+static size_t open_order(sim_str name)
+{
+    static const struct {
+        const char *name;
+        size_t step;
+    } commands[] = {{"KEYS", 1}, {"SMEMBERS", 1}, {"PUBSUB", 1}};
+
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (sim_str_is(name, commands[i].name))
+            return commands[i].step;
+    }
+    return 0;
+}
+
+/* Of a table, whose order is open; all of it is told at once. */
+static bool is_same_scan(sim_str left, sim_str right)
+{
+    size_t count_a, count_b;
+    sim_str *a = resp_elements(left, &count_a);
+    sim_str *b = resp_elements(right, &count_b);
+    const sim_str end = {"0", 1};
+    bool is_same = count_a == 2 && count_b == 2 &&
+                   sim_str_equal(resp_string(a[0]), end) &&
+                   sim_str_equal(resp_string(b[0]), end) &&
+                   has_same_elements(a[1], b[1], 2);
+
+    free(a);
+    free(b);
+    return is_same;
+}
+
+bool resp_is_same(sim_str request, sim_str a, sim_str b)
+{
+    size_t count, step;
+    sim_str *words;
+    sim_str name;
+
+    if (sim_str_equal(a, b))
+        return true;
+    words = resp_elements(request, &count);
+    name = resp_string(words[0]);
+    free(words);
+    if (sim_str_is(name, "ZSCAN"))
+        return is_same_scan(a, b);
+    step = open_order(name);
+    return step != 0 && has_same_elements(a, b, step);
 }

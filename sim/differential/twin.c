@@ -2,34 +2,22 @@
 
 #include "differential/twin.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "differential/data.h"
+#include "differential/line.h"
 #include "differential/resp.h"
 #include "server/inside.h"
 #include "support/scratch.h"
 #include "support/server.h"
-#include "support/wait.h"
 
-enum { ANSWER_MS = 20000, TOLD = 3000 };
-
-typedef struct line {
-    unsigned number;
-    sim_session *session;
-    int fd;
-    long long id; /* the real server's */
-    sim_buffer expected, heard;
-} line;
+enum { TOLD = 3000 };
 
 struct twin {
     scratch *home;
@@ -47,8 +35,6 @@ struct twin {
     void *see_data;
 };
 
-/* ---- the model's side --------------------------------------------------- */
-
 static uint64_t model_now(void *data)
 {
     const twin *t = data;
@@ -56,84 +42,13 @@ static uint64_t model_now(void *data)
     return atomic_load(t->clock);
 }
 
-static void hear(void *data, const char *bytes, size_t size)
-{
-    line *l = data;
-
-    sim_buffer_add(&l->expected, (sim_str){bytes, size});
-}
-
-static void hear_end(void *data)
-{
-    (void)data;
-}
-
-static const sim_ears ears = {hear, hear_end};
-
-/* ---- the real side ------------------------------------------------------ */
-
-static int line_connect(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-        sim_fail("no connection to the real server");
-    return fd;
-}
-
-static void line_write(const line *l, sim_str bytes)
-{
-    while (bytes.size > 0) {
-        ssize_t size = write(l->fd, bytes.bytes, bytes.size);
-
-        if (size < 0)
-            sim_fail("the real server does not read");
-        bytes = (sim_str){bytes.bytes + size, bytes.size - (size_t)size};
-    }
-}
-
-/* Reads some more; false: nothing comes. */
-static bool line_read(line *l)
-{
-    struct pollfd at = {.fd = l->fd, .events = POLLIN};
-    char *to;
-    ssize_t size;
-
-    if (poll(&at, 1, (int)wait_scaled_ms(ANSWER_MS)) != 1)
-        return false;
-    to = sim_buffer_more(&l->heard, 65536);
-    size = read(l->fd, to, 65536);
-    l->heard.size -= 65536 - (size_t)(size < 0 ? 0 : size);
-    return size > 0;
-}
-
-/* Whether the real server has ended it, behind what it had said. */
-static bool line_is_closed(const line *l)
-{
-    struct pollfd at = {.fd = l->fd, .events = POLLIN};
-    char said[4096];
-
-    while (poll(&at, 1, (int)wait_scaled_ms(ANSWER_MS)) == 1) {
-        if (read(l->fd, said, sizeof(said)) <= 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- differences -------------------------------------------------------- */
-
-static sim_str str_of(const sim_buffer *buffer)
-{
-    return (sim_str){buffer->bytes, buffer->size};
-}
 
 static void
 tell(twin *t, const char *what, sim_str asked, sim_str real, sim_str model)
 {
     sim_buffer text = {0};
-    sim_str past = str_of(&t->past);
+    sim_str past = sim_buffer_str(&t->past);
 
     t->differs = true;
     sim_buffer_print(&text, "\n%s\nasked before: ", what);
@@ -156,55 +71,6 @@ bool twin_differs(const twin *t)
     return t->differs;
 }
 
-/* Is the order of what this command answers left open? 0: no; or the step. */
-static size_t open_order(sim_str name)
-{
-    static const struct {
-        const char *name;
-        size_t step;
-    } commands[] = {{"KEYS", 1}, {"SMEMBERS", 1}, {"PUBSUB", 1}};
-
-    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (sim_str_is(name, commands[i].name))
-            return commands[i].step;
-    }
-    return 0;
-}
-
-/* Of a table, whose order is open; all of it is told at once. */
-static bool is_same_scan(sim_str real, sim_str model)
-{
-    size_t count_a, count_b;
-    sim_str *a = resp_elements(real, &count_a);
-    sim_str *b = resp_elements(model, &count_b);
-    const sim_str end = {"0", 1};
-    bool is_same = count_a == 2 && count_b == 2 &&
-                   sim_str_equal(resp_string(a[0]), end) &&
-                   sim_str_equal(resp_string(b[0]), end) &&
-                   resp_same_elements(a[1], b[1], 2);
-
-    free(a);
-    free(b);
-    return is_same;
-}
-
-static bool is_same(sim_str request, sim_str real, sim_str model)
-{
-    size_t count, step;
-    sim_str *words;
-    sim_str name;
-
-    if (sim_str_equal(real, model))
-        return true;
-    words = resp_elements(request, &count);
-    name = resp_string(words[0]);
-    free(words);
-    if (sim_str_is(name, "ZSCAN"))
-        return is_same_scan(real, model);
-    step = open_order(name);
-    return step != 0 && resp_same_elements(real, model, step);
-}
-
 static void note_error(twin *t, sim_str reply)
 {
     sim_str word = {reply.bytes, strcspn(reply.bytes, " \r")};
@@ -217,49 +83,35 @@ static void note_error(twin *t, sim_str reply)
     entry->score++;
 }
 
-/* Compares one reply each; both are taken off their buffers. */
-static void compare_one(twin *t, line *l, size_t *model_at, sim_str request)
+/* Compares one reply each; both are taken off the line. */
+static void compare_one(twin *t, line *l, sim_str request)
 {
-    sim_str rest = {l->expected.bytes + *model_at,
-                    l->expected.size - *model_at};
-    sim_str model = {rest.bytes, resp_size(rest)};
-    size_t real_size;
+    sim_str real, model;
 
-    while ((real_size = resp_size(str_of(&l->heard))) == 0) {
-        if (!line_read(l)) {
-            tell(t, "the real server does not answer", request,
-                 str_of(&l->heard), model);
-            return;
-        }
+    if (!line_reply(l, &real, &model)) {
+        tell(t, "the real server does not answer", request, real, model);
+        return;
     }
-    if (model.size == 0 ||
-        !is_same(request, (sim_str){l->heard.bytes, real_size}, model)) {
-        tell(t, "different answers", request,
-             (sim_str){l->heard.bytes, real_size}, model);
+    if (model.size == 0 || !resp_is_same(request, real, model)) {
+        tell(t, "different answers", request, real, model);
         return;
     }
     if (model.bytes[0] == '-')
         note_error(t, model);
     if (t->see != NULL)
         t->see(t->see_data, model);
-    *model_at += model.size;
-    l->heard.size -= real_size;
-    memmove(l->heard.bytes, l->heard.bytes + real_size, l->heard.size);
+    line_drop(l, real, model);
 }
 
 /* Replies to all that stands in requests, one after another. */
 static void compare_replies(twin *t, line *l, sim_str requests)
 {
-    size_t model_at = 0;
-
     while (requests.size > 0 && !t->differs) {
         size_t size = resp_size(requests);
 
-        compare_one(t, l, &model_at, (sim_str){requests.bytes, size});
+        compare_one(t, l, (sim_str){requests.bytes, size});
         requests = (sim_str){requests.bytes + size, requests.size - size};
     }
-    l->expected.size -= model_at;
-    memmove(l->expected.bytes, l->expected.bytes + model_at, l->expected.size);
 }
 
 /* ---- data --------------------------------------------------------------- */
@@ -290,53 +142,27 @@ static void compare_data(twin *t)
     *sim_buffer_more(&real, 1) = '\0';
     real.size--;
     model = sim_server_dump(t->model);
-    if (!sim_str_equal(sim_str_of(model), str_of(&real)))
-        tell_data(t, str_of(&real), sim_str_of(model));
+    if (!sim_str_equal(sim_str_of(model), sim_buffer_str(&real)))
+        tell_data(t, sim_buffer_str(&real), sim_str_of(model));
     free(model);
     sim_buffer_done(&real);
 }
 
 /* ---- both --------------------------------------------------------------- */
 
-static void model_ask(const line *l, sim_str request)
-{
-    size_t count;
-    sim_str *args = resp_elements(request, &count);
-
-    for (size_t i = 0; i < count; i++)
-        args[i] = resp_string(args[i]);
-    sim_session_ask(l->session, (int)count, args);
-    free(args);
-}
-
-static void model_ask_all(const line *l, sim_str requests)
-{
-    while (requests.size > 0) {
-        size_t size = resp_size(requests);
-
-        model_ask(l, (sim_str){requests.bytes, size});
-        requests = (sim_str){requests.bytes + size, requests.size - size};
-    }
-}
-
 /* What a line heard that was asked nothing; a PING shows where it ends. */
 static void compare_heard(twin *t, line *l)
 {
     static const char ping[] = "*2\r\n$4\r\nPING\r\n$3\r\nend\r\n";
     const sim_str request = {ping, sizeof(ping) - 1};
-    sim_str all;
 
-    if (twin_is_blocked(t, l->number))
+    if (line_is_blocked(l))
         return;
-    model_ask(l, request);
-    line_write(l, request);
-    all = str_of(&l->expected);
-    while (l->heard.size < all.size && line_read(l))
-        ;
-    if (!sim_str_equal(all, str_of(&l->heard)))
-        tell(t, "a line heard something different", request, str_of(&l->heard),
-             all);
-    l->heard.size = l->expected.size = 0;
+    line_ask(l, request);
+    if (!line_hears_same(l))
+        tell(t, "a line heard something different", request,
+             sim_buffer_str(&l->heard), sim_buffer_str(&l->expected));
+    line_forget(l);
 }
 
 static void remember(twin *t)
@@ -347,18 +173,17 @@ static void remember(twin *t)
     }
     sim_buffer_print(&t->past, "\n@%llu #%u ",
                      (unsigned long long)twin_now_us(t), t->current);
-    sim_buffer_add(&t->past, str_of(&t->requests));
+    sim_buffer_add(&t->past, sim_buffer_str(&t->requests));
 }
 
 void twin_run(twin *t)
 {
     line *l = &t->lines[t->current];
-    sim_str requests = str_of(&t->requests);
+    sim_str requests = sim_buffer_str(&t->requests);
 
     if (requests.size == 0 || t->differs)
         return;
-    line_write(l, requests);
-    model_ask_all(l, requests);
+    line_ask(l, requests);
     compare_replies(t, l, requests);
     for (unsigned i = 0; i < LINES && !t->differs; i++) {
         if (&t->lines[i] != l)
@@ -397,7 +222,7 @@ void twin_say(twin *t, unsigned number, const char *words)
 
 bool twin_is_blocked(const twin *t, unsigned number)
 {
-    return t->lines[number].session->block != SIM_FREE;
+    return line_is_blocked(&t->lines[number]);
 }
 
 /* Waits until the real server has blocked as many as the model. */
@@ -429,13 +254,12 @@ void twin_block(twin *t, unsigned number, int argc, const sim_str *argv)
     resp_write(&t->requests, argc, argv);
     t->asked++;
     t->current = number;
-    line_write(l, str_of(&t->requests));
-    model_ask_all(l, str_of(&t->requests));
+    line_ask(l, sim_buffer_str(&t->requests));
     remember(t);
     if (twin_is_blocked(t, number))
         await_blocks(t);
     else
-        compare_replies(t, l, str_of(&t->requests));
+        compare_replies(t, l, sim_buffer_str(&t->requests));
     t->requests.size = 0;
 }
 
@@ -459,27 +283,6 @@ void twin_unblock(twin *t, unsigned number, const char *how)
 
 /* ---- connections -------------------------------------------------------- */
 
-static void line_open(twin *t, line *l)
-{
-    static const char id[] = "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n";
-
-    l->session = sim_session_new(t->model, &ears, l);
-    l->fd = line_connect(server_socket(t->real));
-    line_write(l, (sim_str){id, sizeof(id) - 1});
-    while (resp_size(str_of(&l->heard)) == 0) {
-        if (!line_read(l))
-            sim_fail("the real server does not answer");
-    }
-    l->id = strtoll(l->heard.bytes + 1, NULL, 10);
-    l->heard.size = l->expected.size = 0;
-}
-
-static void line_close(line *l)
-{
-    sim_session_free(l->session);
-    close(l->fd);
-}
-
 void twin_kill(twin *t, unsigned number)
 {
     line *l = &t->lines[number];
@@ -496,7 +299,7 @@ void twin_kill(twin *t, unsigned number)
         tell(t, "not killed", sim_str_of(command), sim_str_of(""),
              sim_str_of(""));
     line_close(l);
-    line_open(t, l);
+    line_open(l, t->model, t->real);
 }
 
 /* Another connection for each that the model has ended; the real server's side
@@ -510,10 +313,9 @@ static void reopen_ended(twin *t)
             continue;
         if (!line_is_closed(l))
             tell(t, "the real server keeps a connection", sim_str_of(""),
-                 str_of(&l->heard), sim_str_of(""));
+                 sim_buffer_str(&l->heard), sim_str_of(""));
         line_close(l);
-        l->heard.size = l->expected.size = 0;
-        line_open(t, l);
+        line_open(l, t->model, t->real);
     }
 }
 
@@ -587,10 +389,8 @@ twin *twin_new(sim_engine *engine, uint64_t seed)
     if (t->real == NULL)
         sim_fail("the real server does not start");
     t->model = sim_server_new(engine, seed, model_now, t);
-    for (unsigned i = 0; i < LINES; i++) {
-        t->lines[i].number = i;
-        line_open(t, &t->lines[i]);
-    }
+    for (unsigned i = 0; i < LINES; i++)
+        line_open(&t->lines[i], t->model, t->real);
     twin_say(t, 0, "CONFIG SET hash-max-listpack-entries 1000000");
     twin_say(t, 0, "CONFIG SET hash-max-listpack-value 1000000");
     twin_run(t);
@@ -601,8 +401,7 @@ void twin_free(twin *t)
 {
     for (unsigned i = 0; i < LINES; i++) {
         line_close(&t->lines[i]);
-        sim_buffer_done(&t->lines[i].expected);
-        sim_buffer_done(&t->lines[i].heard);
+        line_done(&t->lines[i]);
     }
     sim_server_free(t->model);
     server_stop(t->real);

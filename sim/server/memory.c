@@ -127,6 +127,11 @@ void sim_buffer_add(sim_buffer *buffer, sim_str str)
         memcpy(sim_buffer_more(buffer, str.size), str.bytes, str.size);
 }
 
+sim_str sim_buffer_str(const sim_buffer *buffer)
+{
+    return (sim_str){buffer->bytes, buffer->size};
+}
+
 void sim_buffer_print(sim_buffer *buffer, const char *format, ...)
 {
     va_list args, again;

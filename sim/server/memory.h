@@ -53,6 +53,8 @@ void sim_buffer_done(sim_buffer *buffer);
 /* Makes room for so many bytes more and returns where they go. */
 char *sim_buffer_more(sim_buffer *buffer, size_t size);
 void sim_buffer_add(sim_buffer *buffer, sim_str str);
+/* What is in it, until it changes. */
+sim_str sim_buffer_str(const sim_buffer *buffer);
 void sim_buffer_print(sim_buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
