@@ -5,28 +5,43 @@
 
 #include "support/check.h"
 
-played *masters_new(size_t masters, const lk_client_options *options)
-{
-    played *p = played_new_cluster(3, options, masters, NULL);
+played *masters;
 
-    played_run_ms(p, BELIEF_MS + 2 * ROUND_MS);
-    return p;
+void masters_begin(size_t count, const lk_client_options *options)
+{
+    masters = played_new_cluster(3, options, count, NULL);
+    played_run_ms(masters, BELIEF_MS + 2 * ROUND_MS);
 }
 
-lk_hold *masters_take(played *p)
+int masters_setup(void **state)
+{
+    (void)state;
+    masters_begin(MASTERS, NULL);
+    return 0;
+}
+
+int masters_end(void **state)
+{
+    (void)state;
+    played_free(masters);
+    masters = NULL;
+    return 0;
+}
+
+lk_hold *masters_take(void)
 {
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(p->lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_status(lk_lock_acquire(masters->lock, LONG_MS, NULL, &hold), LK_OK);
     return hold;
 }
 
-uint64_t masters_take_ms(played *p)
+uint64_t masters_take_ms(void)
 {
-    uint64_t began = played_now_ms(p);
-    lk_hold *hold = masters_take(p);
+    uint64_t began = played_now_ms(masters);
+    lk_hold *hold = masters_take();
 
-    began = played_now_ms(p) - began;
+    began = played_now_ms(masters) - began;
     assert_status(lk_hold_release(hold), LK_OK);
     return began;
 }

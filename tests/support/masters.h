@@ -15,14 +15,27 @@ enum {
     LONG_MS = 60000
 };
 
-/* It takes from all of them. Free it with played_free(). */
-played *masters_new(size_t masters, const lk_client_options *options);
+/* The running test's cluster and client. */
+extern played *masters;
+
+/* For cmocka: MASTERS of them, and a client without options. */
+int masters_setup(void **state);
+/* Whichever cluster the test has begun ends. */
+int masters_end(void **state);
+
+#define MASTERS_TEST(f)                                                        \
+    cmocka_unit_test_setup_teardown(f, masters_setup, masters_end)
+/* A test that begins its cluster itself. */
+#define MASTERS_OWN_TEST(f) cmocka_unit_test_teardown(f, masters_end)
+
+/* Begins one with so many, from all of which the client takes. options may be NULL. */
+void masters_begin(size_t count, const lk_client_options *options);
 
 /* Gets the lock "n", in a minute at the most. */
-lk_hold *masters_take(played *p);
+lk_hold *masters_take(void);
 
 /* How long it takes to get a hold, which is released. */
-uint64_t masters_take_ms(played *p);
+uint64_t masters_take_ms(void);
 
 /* What a node says of the slot of "n": word, MOVED or ASK, and another node. */
 const char *masters_at_slot(char text[64], const char *word, size_t node);

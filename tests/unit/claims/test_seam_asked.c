@@ -5,7 +5,6 @@
 #include <latchkey/latchkey.h>
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "support/call.h"
@@ -23,29 +22,15 @@ enum {
     OTHERS = 512
 };
 
-static played *p;
-
-static int setup(NO_STATE)
-{
-    p = masters_new(MASTERS, NULL);
-    return 0;
-}
-
-static int teardown(NO_STATE)
-{
-    played_free(p);
-    return 0;
-}
-
 /* ---- who is asked ---------------------------------------------------------------- */
 
 static void assert_each_asked(uint64_t ms, unsigned least, unsigned most)
 {
     for (size_t i = 0; i < MANY; i++)
-        p->nodes[i].maps = 0;
-    played_run_ms(p, ms);
+        masters->nodes[i].maps = 0;
+    played_run_ms(masters, ms);
     for (size_t i = 0; i < MANY; i++)
-        assert_in_range(p->nodes[i].maps, least, most);
+        assert_in_range(masters->nodes[i].maps, least, most);
 }
 
 /* Three of five in each round, of a second if there is anything to be lost. */
@@ -53,9 +38,9 @@ static void a_majority_is_asked_in_turn(NO_STATE)
 {
     lk_hold *hold;
 
-    p = masters_new(MANY, NULL);
+    masters_begin(MANY, NULL);
     assert_each_asked(LONG_MS, 17, 19);
-    hold = masters_take(p);
+    hold = masters_take();
     assert_each_asked(LONG_MS, 35, 37);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -63,11 +48,11 @@ static void a_majority_is_asked_in_turn(NO_STATE)
 static void all_are_asked_when_one_is_slow_to_answer(NO_STATE)
 {
     for (unsigned i = 0; i < PHASES; i++) {
-        played_run_ms(p, TWICE_MS + PHASE_MS);
-        p->nodes[1].is_mute = true;
-        played_run_ms(p, BELIEF_MS);
-        assert_in_range(masters_take_ms(p), 0, SOON_MS);
-        p->nodes[1].is_mute = false;
+        played_run_ms(masters, TWICE_MS + PHASE_MS);
+        masters->nodes[1].is_mute = true;
+        played_run_ms(masters, BELIEF_MS);
+        assert_in_range(masters_take_ms(), 0, SOON_MS);
+        masters->nodes[1].is_mute = false;
     }
 }
 
@@ -76,15 +61,15 @@ static void others_are_asked_when_one_refuses(NO_STATE)
 {
     lk_hold *hold;
 
-    p->nodes[1].hides_map = true;
-    played_run_ms(p, BELIEF_MS + MISSED_MS);
+    masters->nodes[1].hides_map = true;
+    played_run_ms(masters, BELIEF_MS + MISSED_MS);
     for (unsigned i = 0; i < PHASES; i++) {
-        played_run_ms(p, TWICE_MS + PHASE_MS);
-        assert_in_range(masters_take_ms(p), 0, SOON_MS);
+        played_run_ms(masters, TWICE_MS + PHASE_MS);
+        assert_in_range(masters_take_ms(), 0, SOON_MS);
     }
-    hold = masters_take(p);
+    hold = masters_take();
     for (unsigned i = 0; i < PHASES; i++) {
-        played_run_ms(p, TWICE_MS + PHASE_MS);
+        played_run_ms(masters, TWICE_MS + PHASE_MS);
         assert_status(lk_hold_check(hold), LK_OK);
     }
     assert_status(lk_hold_release(hold), LK_OK);
@@ -96,10 +81,10 @@ static void a_rest_that_ends_is_followed_by_questions(NO_STATE)
     for (unsigned i = 0; i < PHASES; i++) {
         lk_hold *hold;
 
-        played_run_ms(p, TWICE_MS + i * PHASE_MS);
-        hold = masters_take(p);
-        played_run_ms(p, ROUND_MS);
-        fake_world_freeze(p->world, (BELIEF_MS - 1200) * FAKE_MS);
+        played_run_ms(masters, TWICE_MS + i * PHASE_MS);
+        hold = masters_take();
+        played_run_ms(masters, ROUND_MS);
+        fake_world_freeze(masters->world, (BELIEF_MS - 1200) * FAKE_MS);
         assert_status(lk_hold_check(hold), LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
     }
@@ -113,33 +98,19 @@ static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
 /* To any name. */
 static const char granted[] = PLAYED_GRANTED("500000", "30000");
 
-/* A lock of a name at this node. */
-static lk_lock *lock_at(size_t node)
-{
-    static unsigned last;
-    lk_lock *lock = NULL;
-    char name[16];
-
-    do
-        (void)snprintf(name, sizeof(name), "m%u", last++);
-    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
-    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
-    return lock;
-}
-
 /* Nothing passes that stream any more. */
 static void stall_commands(size_t node)
 {
-    fake_link *link = p->nodes[node].script_link;
+    fake_link *link = masters->nodes[node].script_link;
 
     assert_non_null(link);
-    fake_stall(link, fake_world_now(p->world) + LONG_MS * FAKE_MS);
+    fake_stall(link, fake_world_now(masters->world) + LONG_MS * FAKE_MS);
 }
 
 static void acquire_at(size_t node, unsigned count, call *calls)
 {
     for (unsigned i = 0; i < count; i++) {
-        lk_lock *lock = lock_at(node);
+        lk_lock *lock = played_lock_at(masters, node);
 
         assert_status(lk_lock_acquire_async(lock, LONG_MS, NULL,
                                             call_on_acquire, &calls[i]),
@@ -152,10 +123,10 @@ static void acquire_at(size_t node, unsigned count, call *calls)
 static void end_with(lk_hold *hold, const call *calls, unsigned count)
 {
     (void)lk_hold_release(hold);
-    lk_lock_free(p->lock);
-    p->lock = NULL;
-    assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
-    played_run_ms(p, 1);
+    lk_lock_free(masters->lock);
+    masters->lock = NULL;
+    assert_status(lk_client_shutdown(masters->client, 0), LK_ETIMEDOUT);
+    played_run_ms(masters, 1);
     while (count-- > 0) {
         assert_int_equal(atomic_load(&calls[count].ends), 1);
         if (calls[count].hold != NULL)
@@ -169,17 +140,17 @@ static void a_belief_does_not_stand_behind_a_crowd_of_commands(NO_STATE)
     lk_hold *hold;
 
     memset(calls, 0, sizeof(calls));
-    p = masters_new(MASTERS, &patient);
-    hold = masters_take(p);
-    p->answers[PLAYED_ACQUIRE] = granted;
+    masters_begin(MASTERS, &patient);
+    hold = masters_take();
+    masters->answers[PLAYED_ACQUIRE] = granted;
     for (size_t i = 0; i < MASTERS; i++) {
         acquire_at(i, 1, &calls[i][CROWD]);
-        played_run_ms(p, SOON_MS);
+        played_run_ms(masters, SOON_MS);
         stall_commands(i);
         acquire_at(i, CROWD, calls[i]);
     }
     for (unsigned i = 0; i < PHASES; i++) {
-        played_run_ms(p, ROUND_MS);
+        played_run_ms(masters, ROUND_MS);
         assert_status(lk_hold_check(hold), LK_OK);
     }
     end_with(hold, calls[0], MASTERS * (CROWD + 1));
@@ -193,13 +164,14 @@ static void no_more_is_under_way_than_a_belief_may_stand_behind(NO_STATE)
     lk_hold *hold;
 
     memset(calls, 0, sizeof(calls));
-    p = masters_new(MASTERS, &patient);
-    hold = masters_take(p);
-    p->answers[PLAYED_ACQUIRE] = granted;
-    played_run_ms(p, SOON_MS);
+    masters_begin(MASTERS, &patient);
+    hold = masters_take();
+    masters->answers[PLAYED_ACQUIRE] = granted;
+    played_run_ms(masters, SOON_MS);
     stall_commands(0);
     acquire_at(0, OTHERS, calls);
-    assert_in_range(played_stats(p).pending, CROWD, BELIEF_MS / 12 + MASTERS);
+    assert_in_range(played_stats(masters).pending, CROWD,
+                    BELIEF_MS / 12 + MASTERS);
     end_with(hold, calls, OTHERS);
 }
 
@@ -213,34 +185,31 @@ static void a_question_under_way_outlives_the_commands(NO_STATE)
     fake_link *commands;
     lk_hold *hold;
 
-    p = masters_new(MASTERS, &brief);
-    hold = masters_take(p);
-    commands = p->nodes[0].script_link;
-    played_run_ms(p, BELIEF_MS);
-    assert_ptr_not_equal(p->nodes[0].script_link, commands);
-    p->nodes[0].slow_ms = ROUND_MS;
-    for (maps = p->nodes[0].maps; p->nodes[0].maps == maps;)
-        played_run_ms(p, 1);
+    masters_begin(MASTERS, &brief);
+    hold = masters_take();
+    commands = masters->nodes[0].script_link;
+    played_run_ms(masters, BELIEF_MS);
+    assert_ptr_not_equal(masters->nodes[0].script_link, commands);
+    masters->nodes[0].slow_ms = ROUND_MS;
+    for (maps = masters->nodes[0].maps; masters->nodes[0].maps == maps;)
+        played_run_ms(masters, 1);
     fake_break(commands, -ECONNRESET);
-    played_run_ms(p, LONG_MS);
-    assert_int_equal(played_stats(p).disconnects, 1);
+    played_run_ms(masters, LONG_MS);
+    assert_int_equal(played_stats(masters).disconnects, 1);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define BARE(f) cmocka_unit_test_teardown(f, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BARE(a_majority_is_asked_in_turn),
-        TEST(all_are_asked_when_one_is_slow_to_answer),
-        TEST(others_are_asked_when_one_refuses),
-        TEST(a_rest_that_ends_is_followed_by_questions),
-        BARE(a_belief_does_not_stand_behind_a_crowd_of_commands),
-        BARE(no_more_is_under_way_than_a_belief_may_stand_behind),
-        BARE(a_question_under_way_outlives_the_commands),
+        MASTERS_OWN_TEST(a_majority_is_asked_in_turn),
+        MASTERS_TEST(all_are_asked_when_one_is_slow_to_answer),
+        MASTERS_TEST(others_are_asked_when_one_refuses),
+        MASTERS_TEST(a_rest_that_ends_is_followed_by_questions),
+        MASTERS_OWN_TEST(a_belief_does_not_stand_behind_a_crowd_of_commands),
+        MASTERS_OWN_TEST(no_more_is_under_way_than_a_belief_may_stand_behind),
+        MASTERS_OWN_TEST(a_question_under_way_outlives_the_commands),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

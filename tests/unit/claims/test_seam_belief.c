@@ -24,31 +24,18 @@ enum {
     PHASE_MS = 170
 };
 
-static played *p;
-
-static int setup(NO_STATE)
-{
-    p = masters_new(MASTERS, NULL);
-    return 0;
-}
-
-static int teardown(NO_STATE)
-{
-    played_free(p);
-    return 0;
-}
-
 static void assert_not_taken(int64_t ms)
 {
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(p->lock, ms, NULL, &hold), LK_ETIMEDOUT);
+    assert_status(lk_lock_acquire(masters->lock, ms, NULL, &hold),
+                  LK_ETIMEDOUT);
 }
 
 static lk_status end_of(call *c)
 {
     for (unsigned ms = 0; ms < LONG_MS && atomic_load(&c->ends) == 0; ms++)
-        played_run_ms(p, 1);
+        played_run_ms(masters, 1);
     return call_wait(c, NULL);
 }
 
@@ -57,15 +44,15 @@ static lk_status end_of(call *c)
 /* Queued behind another; the connection for messages stands. */
 static void queue_up(call *c)
 {
-    assert_status(lk_hold_release(masters_take(p)), LK_OK);
-    played_run_ms(p, 100);
-    p->is_held = true;
-    p->counts[PLAYED_CONFIRM] = 0;
-    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+    assert_status(lk_hold_release(masters_take()), LK_OK);
+    played_run_ms(masters, 100);
+    masters->is_held = true;
+    masters->counts[PLAYED_CONFIRM] = 0;
+    assert_status(lk_lock_acquire_async(masters->lock, LK_FOREVER, NULL,
                                         call_on_acquire, c),
                   LK_OK);
-    played_run_ms(p, 10);
-    assert_int_equal(p->waiter_count, 1);
+    played_run_ms(masters, 10);
+    assert_int_equal(masters->waiter_count, 1);
 }
 
 static void a_grant_that_is_told_is_asked_for(NO_STATE)
@@ -73,10 +60,10 @@ static void a_grant_that_is_told_is_asked_for(NO_STATE)
     call c = {0};
 
     queue_up(&c);
-    played_grant(p, p->ticket, 5000, 3000);
-    played_run_ms(p, 2);
+    played_grant(masters, masters->ticket, 5000, 3000);
+    played_run_ms(masters, 2);
     assert_int_equal(atomic_load(&c.ends), 0);
-    assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
+    assert_int_equal(masters->counts[PLAYED_CONFIRM], 1);
     assert_status(end_of(&c), LK_OK);
     assert_int_equal(lk_hold_fence(c.hold), 5000);
     assert_status(lk_hold_release(c.hold), LK_OK);
@@ -88,13 +75,13 @@ static void a_grant_that_its_master_does_not_know_is_none(NO_STATE)
     call c = {0};
 
     queue_up(&c);
-    p->answers[PLAYED_CONFIRM] = PLAYED_LOST("2");
-    played_grant(p, p->ticket, 5000, 3000);
-    played_run_ms(p, 100);
+    masters->answers[PLAYED_CONFIRM] = PLAYED_LOST("2");
+    played_grant(masters, masters->ticket, 5000, 3000);
+    played_run_ms(masters, 100);
     assert_int_equal(atomic_load(&c.ends), 0);
-    assert_int_equal(played_stats(p).holding, 0);
-    p->answers[PLAYED_CONFIRM] = NULL;
-    p->is_held = false;
+    assert_int_equal(played_stats(masters).holding, 0);
+    masters->answers[PLAYED_CONFIRM] = NULL;
+    masters->is_held = false;
     assert_status(end_of(&c), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
@@ -103,9 +90,9 @@ static void a_grant_that_its_master_does_not_know_is_none(NO_STATE)
 
 static void whoever_stood_still_takes_nothing_new_for_a_while(NO_STATE)
 {
-    fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
-    assert_in_range(masters_take_ms(p), BELIEF_MS, BELIEF_MS + ROUND_MS);
-    assert_in_range(masters_take_ms(p), 0, SOON_MS);
+    fake_world_freeze(masters->world, (BELIEF_MS + 1000) * FAKE_MS);
+    assert_in_range(masters_take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
+    assert_in_range(masters_take_ms(), 0, SOON_MS);
 }
 
 /* It has never followed another, as far as its greeting goes; but that is from
@@ -113,15 +100,15 @@ static void whoever_stood_still_takes_nothing_new_for_a_while(NO_STATE)
 static void a_greeting_from_before_says_nothing_of_that_while(NO_STATE)
 {
     for (size_t i = 0; i < MASTERS; i++) {
-        p->nodes[i].is_young = false;
-        played_kill(p, i);
-        p->nodes[i].connect_answer = 0;
+        masters->nodes[i].is_young = false;
+        played_kill(masters, i);
+        masters->nodes[i].connect_answer = 0;
     }
-    assert_in_range(masters_take_ms(p), 0, ROUND_MS);
-    played_run_ms(p, BELIEF_MS + ROUND_MS);
-    fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
-    assert_in_range(masters_take_ms(p), BELIEF_MS, BELIEF_MS + ROUND_MS);
-    assert_in_range(masters_take_ms(p), 0, SOON_MS);
+    assert_in_range(masters_take_ms(), 0, ROUND_MS);
+    played_run_ms(masters, BELIEF_MS + ROUND_MS);
+    fake_world_freeze(masters->world, (BELIEF_MS + 1000) * FAKE_MS);
+    assert_in_range(masters_take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
+    assert_in_range(masters_take_ms(), 0, SOON_MS);
 }
 
 /* Whoever has nothing asks less often. */
@@ -130,14 +117,14 @@ static void a_moment_of_standing_still_costs_nothing(NO_STATE)
     lk_hold *hold;
 
     for (unsigned i = 0; i < PHASES; i++) {
-        played_run_ms(p, PHASE_MS);
-        fake_world_freeze(p->world, (BELIEF_MS - 2100) * FAKE_MS);
-        assert_in_range(masters_take_ms(p), 0, SOON_MS);
+        played_run_ms(masters, PHASE_MS);
+        fake_world_freeze(masters->world, (BELIEF_MS - 2100) * FAKE_MS);
+        assert_in_range(masters_take_ms(), 0, SOON_MS);
     }
-    hold = masters_take(p);
+    hold = masters_take();
     for (unsigned i = 0; i < PHASES; i++) {
-        played_run_ms(p, TWICE_MS + PHASE_MS);
-        fake_world_freeze(p->world, (BELIEF_MS - 1100) * FAKE_MS);
+        played_run_ms(masters, TWICE_MS + PHASE_MS);
+        fake_world_freeze(masters->world, (BELIEF_MS - 1100) * FAKE_MS);
         assert_status(lk_hold_check(hold), LK_OK);
     }
     assert_status(lk_hold_release(hold), LK_OK);
@@ -148,7 +135,7 @@ static unsigned maps_all(void)
     unsigned sum = 0;
 
     for (size_t i = 0; i < MASTERS; i++)
-        sum += p->nodes[i].maps;
+        sum += masters->nodes[i].maps;
     return sum;
 }
 
@@ -159,15 +146,15 @@ static void a_hold_that_was_over_is_not_valid_again(NO_STATE)
         unsigned maps;
         lk_hold *hold;
 
-        played_run_ms(p, TWICE_MS + 2 * ROUND_MS + i * PHASE_MS);
-        hold = masters_take(p);
-        played_run_ms(p, TWICE_MS);
+        played_run_ms(masters, TWICE_MS + 2 * ROUND_MS + i * PHASE_MS);
+        hold = masters_take();
+        played_run_ms(masters, TWICE_MS);
         maps = maps_all();
         while (maps_all() == maps)
-            played_run_ms(p, 1);
-        fake_world_freeze(p->world, (BELIEF_MS - 500) * FAKE_MS);
+            played_run_ms(masters, 1);
+        fake_world_freeze(masters->world, (BELIEF_MS - 500) * FAKE_MS);
         assert_status(lk_hold_check(hold), LK_ELOST);
-        played_run_ms(p, ROUND_MS);
+        played_run_ms(masters, ROUND_MS);
         assert_status(lk_hold_check(hold), LK_ELOST);
         assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
         assert_status(lk_hold_release(hold), LK_ELOST);
@@ -177,9 +164,9 @@ static void a_hold_that_was_over_is_not_valid_again(NO_STATE)
 /* No renewal is answered, and its lease is longer. */
 static void assert_lost_with_belief(lk_hold *hold)
 {
-    played_run_ms(p, ROUND_MS);
+    played_run_ms(masters, ROUND_MS);
     assert_status(lk_hold_check(hold), LK_OK);
-    played_run_ms(p, BELIEF_MS);
+    played_run_ms(masters, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -191,24 +178,24 @@ static const char tryagain[] = "-TRYAGAIN Multiple keys request during "
 /* Both masters are believed, but neither is known to know it. */
 static void a_hold_is_under_no_other_master_before_that_knows_it(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
 
-    played_run_ms(p, TWICE_MS);
+    played_run_ms(masters, TWICE_MS);
     for (size_t i = 0; i < MASTERS; i++)
-        p->nodes[i].named[played_slot() / PLAYED_PART] = 1;
-    p->nodes[1].says = tryagain;
+        masters->nodes[i].named[played_slot() / PLAYED_PART] = 1;
+    masters->nodes[1].says = tryagain;
     assert_lost_with_belief(hold);
 }
 
 static void a_hold_is_under_no_other_data_before_these_know_it(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
 
-    played_run_ms(p, TWICE_MS);
-    p->nodes[0].data++;
-    p->nodes[0].says = tryagain;
-    played_kill(p, 0);
-    p->nodes[0].connect_answer = 0;
+    played_run_ms(masters, TWICE_MS);
+    masters->nodes[0].data++;
+    masters->nodes[0].says = tryagain;
+    played_kill(masters, 0);
+    masters->nodes[0].connect_answer = 0;
     assert_lost_with_belief(hold);
 }
 
@@ -216,38 +203,38 @@ static void a_hold_is_under_no_other_data_before_these_know_it(NO_STATE)
 
 static void a_master_that_few_name_for_a_while_gives_nothing_new(NO_STATE)
 {
-    p->nodes[1].is_mute = p->nodes[2].is_mute = true;
-    played_run_ms(p, BELIEF_MS + ROUND_MS);
-    p->nodes[1].is_mute = p->nodes[2].is_mute = false;
-    assert_in_range(masters_take_ms(p), BELIEF_MS, 2 * BELIEF_MS);
+    masters->nodes[1].is_mute = masters->nodes[2].is_mute = true;
+    played_run_ms(masters, BELIEF_MS + ROUND_MS);
+    masters->nodes[1].is_mute = masters->nodes[2].is_mute = false;
+    assert_in_range(masters_take_ms(), BELIEF_MS, 2 * BELIEF_MS);
 }
 
 /* What it said before may be of another election. */
 static void one_that_is_still_silent_does_not_name_it(NO_STATE)
 {
-    p->nodes[2].is_mute = true;
-    fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
+    masters->nodes[2].is_mute = true;
+    fake_world_freeze(masters->world, (BELIEF_MS + 1000) * FAKE_MS);
     /* At rest a belief may have had a second left. */
-    assert_in_range(masters_take_ms(p), MISSED_MS + BELIEF_MS - 3000,
+    assert_in_range(masters_take_ms(), MISSED_MS + BELIEF_MS - 3000,
                     MISSED_MS + BELIEF_MS + ROUND_MS);
 }
 
 /* To stand still is not to have heard nothing. */
 static void time_that_the_client_stood_still_is_no_silence(NO_STATE)
 {
-    p->nodes[2].is_mute = true;
-    fake_world_freeze(p->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
-    assert_in_range(masters_take_ms(p), MISSED_MS + BELIEF_MS,
+    masters->nodes[2].is_mute = true;
+    fake_world_freeze(masters->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
+    assert_in_range(masters_take_ms(), MISSED_MS + BELIEF_MS,
                     MISSED_MS + BELIEF_MS + ROUND_MS);
 }
 
 /* Nor is it known that nobody was there meanwhile. */
 static void time_that_the_client_stood_still_is_no_refusal(NO_STATE)
 {
-    played_kill(p, 2);
-    played_run_ms(p, SOON_MS);
-    fake_world_freeze(p->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
-    assert_in_range(masters_take_ms(p), 2 * BELIEF_MS,
+    played_kill(masters, 2);
+    played_run_ms(masters, SOON_MS);
+    fake_world_freeze(masters->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
+    assert_in_range(masters_take_ms(), 2 * BELIEF_MS,
                     2 * BELIEF_MS + 2 * ROUND_MS);
 }
 
@@ -259,17 +246,17 @@ static void a_hint_is_no_election(NO_STATE)
     call c = {0};
     uint64_t elected;
 
-    played_name(p, 3, 0, 3);
-    p->nodes[0].says = masters_at_slot(moved, "MOVED", 3);
-    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+    played_name(masters, 3, 0, 3);
+    masters->nodes[0].says = masters_at_slot(moved, "MOVED", 3);
+    assert_status(lk_lock_acquire_async(masters->lock, LK_FOREVER, NULL,
                                         call_on_acquire, &c),
                   LK_OK);
-    played_run_ms(p, 1500);
-    assert_true(p->nodes[3].connects > 0);
-    played_replace(p, 0, 3);
-    elected = played_now_ms(p);
+    played_run_ms(masters, 1500);
+    assert_true(masters->nodes[3].connects > 0);
+    played_replace(masters, 0, 3);
+    elected = played_now_ms(masters);
     assert_status(end_of(&c), LK_OK);
-    assert_in_range(played_now_ms(p) - elected, BELIEF_MS,
+    assert_in_range(played_now_ms(masters) - elected, BELIEF_MS,
                     BELIEF_MS + ROUND_MS);
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
@@ -280,13 +267,13 @@ static lk_hold *hold_that_few_follow(const lk_client_options *options)
     lk_hold *hold;
     char moved[64];
 
-    p = masters_new(MASTERS, options);
-    hold = masters_take(p);
-    played_name(p, 3, 0, 3);
-    p->nodes[0].says = masters_at_slot(moved, "MOVED", 3);
-    while (p->nodes[3].scripts == 0)
-        played_run_ms(p, 10);
-    played_run_ms(p, SOON_MS);
+    masters_begin(MASTERS, options);
+    hold = masters_take();
+    played_name(masters, 3, 0, 3);
+    masters->nodes[0].says = masters_at_slot(moved, "MOVED", 3);
+    while (masters->nodes[3].scripts == 0)
+        played_run_ms(masters, 10);
+    played_run_ms(masters, SOON_MS);
     assert_status(lk_hold_check(hold), LK_OK);
     return hold;
 }
@@ -297,8 +284,8 @@ static void a_hold_outlasts_that_few_know_of_its_new_master(NO_STATE)
                                      .watchdog_ms = 6000};
     lk_hold *hold = hold_that_few_follow(&brief);
 
-    played_replace(p, 0, 3);
-    played_run_ms(p, BELIEF_MS);
+    played_replace(masters, 0, 3);
+    played_run_ms(masters, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -320,28 +307,28 @@ static void an_extension_says_that_nothing_new_is_taken(NO_STATE)
 /* Two of three are a majority, and so are the other and the one before. */
 static void of_three_both_others_have_to_name_a_new_master(NO_STATE)
 {
-    played_kill(p, 0);
-    played_run_ms(p, 1);
+    played_kill(masters, 0);
+    played_run_ms(masters, 1);
     for (size_t i = 1; i <= MASTERS; i++)
-        played_name(p, i, i == 2 ? PLAYED_NOBODY : 0, 3);
+        played_name(masters, i, i == 2 ? PLAYED_NOBODY : 0, 3);
     assert_not_taken(NEVER_MS);
-    assert_int_equal(p->nodes[3].scripts, 0);
-    played_replace(p, 0, 3);
-    assert_in_range(masters_take_ms(p), BELIEF_MS, BELIEF_MS + ROUND_MS);
+    assert_int_equal(masters->nodes[3].scripts, 0);
+    played_replace(masters, 0, 3);
+    assert_in_range(masters_take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
 }
 
 /* One that names nobody may have named the one before a moment ago. */
 static void one_that_names_nobody_has_not_named_a_new_master(NO_STATE)
 {
-    played_kill(p, 0);
-    played_run_ms(p, 1);
-    played_name(p, 1, 0, 3);
-    played_name(p, 2, 0, PLAYED_NOBODY);
-    played_name(p, 3, 0, 3);
+    played_kill(masters, 0);
+    played_run_ms(masters, 1);
+    played_name(masters, 1, 0, 3);
+    played_name(masters, 2, 0, PLAYED_NOBODY);
+    played_name(masters, 3, 0, 3);
     assert_not_taken(NEVER_MS);
-    assert_int_equal(p->nodes[3].scripts, 0);
-    played_name(p, 2, PLAYED_NOBODY, 3);
-    assert_in_range(masters_take_ms(p), BELIEF_MS, BELIEF_MS + ROUND_MS);
+    assert_int_equal(masters->nodes[3].scripts, 0);
+    played_name(masters, 2, PLAYED_NOBODY, 3);
+    assert_in_range(masters_take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
 }
 
 /* It is taken from the new master, else that would never be named for all. */
@@ -349,26 +336,26 @@ static void a_slot_that_is_nobodys_any_more_keeps_no_other_waiting(NO_STATE)
 {
     size_t part = PLAYED_PARTS / MASTERS - 1;
 
-    played_kill(p, 0);
-    played_replace(p, 0, 3);
-    while (p->nodes[3].maps == 0)
-        played_run_ms(p, 1);
+    played_kill(masters, 0);
+    played_replace(masters, 0, 3);
+    while (masters->nodes[3].maps == 0)
+        played_run_ms(masters, 1);
     for (size_t i = 1; i <= MASTERS; i++)
-        p->nodes[i].named[part] = PLAYED_NOBODY;
-    assert_in_range(masters_take_ms(p), BELIEF_MS, 2 * BELIEF_MS + ROUND_MS);
+        masters->nodes[i].named[part] = PLAYED_NOBODY;
+    assert_in_range(masters_take_ms(), BELIEF_MS, 2 * BELIEF_MS + ROUND_MS);
 }
 
 /* How long after both were lost it takes until the new one gives. */
 static uint64_t take_without_ms(size_t other, int connect_answer)
 {
-    uint64_t began = played_now_ms(p);
+    uint64_t began = played_now_ms(masters);
 
-    played_kill(p, 0);
-    played_kill(p, other);
-    p->nodes[other].connect_answer = connect_answer;
-    played_replace(p, 0, 3);
-    (void)masters_take_ms(p);
-    return played_now_ms(p) - began;
+    played_kill(masters, 0);
+    played_kill(masters, other);
+    masters->nodes[other].connect_answer = connect_answer;
+    played_replace(masters, 0, 3);
+    (void)masters_take_ms();
+    return played_now_ms(masters) - began;
 }
 
 /* Others may reach it, and believe what it says. */
@@ -389,20 +376,20 @@ static void one_that_is_not_reached_between_refusals_may_be_there(NO_STATE)
 {
     call c = {0};
 
-    played_kill(p, 0);
-    played_kill(p, 2);
-    played_replace(p, 0, 3);
-    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+    played_kill(masters, 0);
+    played_kill(masters, 2);
+    played_replace(masters, 0, 3);
+    assert_status(lk_lock_acquire_async(masters->lock, LK_FOREVER, NULL,
                                         call_on_acquire, &c),
                   LK_OK);
     for (unsigned i = 0; i < 2; i++) {
-        played_run_ms(p, BELIEF_MS - ROUND_MS);
-        p->nodes[2].connect_answer = -EHOSTUNREACH;
-        played_run_ms(p, ROUND_MS);
-        p->nodes[2].connect_answer = -ECONNREFUSED;
+        played_run_ms(masters, BELIEF_MS - ROUND_MS);
+        masters->nodes[2].connect_answer = -EHOSTUNREACH;
+        played_run_ms(masters, ROUND_MS);
+        masters->nodes[2].connect_answer = -ECONNREFUSED;
     }
-    played_run_ms(p, BELIEF_MS - ROUND_MS);
-    assert_int_equal(p->nodes[3].scripts, 0);
+    played_run_ms(masters, BELIEF_MS - ROUND_MS);
+    assert_int_equal(masters->nodes[3].scripts, 0);
     assert_status(end_of(&c), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
@@ -412,21 +399,21 @@ static void one_that_is_there_again_has_its_say(NO_STATE)
 {
     call c = {0};
 
-    played_kill(p, 0);
-    played_kill(p, 2);
-    played_name(p, 1, 0, 3);
-    played_name(p, 3, 0, 3);
-    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+    played_kill(masters, 0);
+    played_kill(masters, 2);
+    played_name(masters, 1, 0, 3);
+    played_name(masters, 3, 0, 3);
+    assert_status(lk_lock_acquire_async(masters->lock, LK_FOREVER, NULL,
                                         call_on_acquire, &c),
                   LK_OK);
-    played_run_ms(p, 2 * BELIEF_MS - ROUND_MS);
-    p->nodes[2].connect_answer = 0;
-    p->nodes[2].is_mute = true; /* not at once */
-    played_run_ms(p, BELIEF_MS);
-    p->nodes[2].is_mute = false;
-    played_run_ms(p, NEVER_MS);
-    assert_int_equal(p->nodes[3].scripts, 0);
-    played_name(p, 2, 0, 3);
+    played_run_ms(masters, 2 * BELIEF_MS - ROUND_MS);
+    masters->nodes[2].connect_answer = 0;
+    masters->nodes[2].is_mute = true; /* not at once */
+    played_run_ms(masters, BELIEF_MS);
+    masters->nodes[2].is_mute = false;
+    played_run_ms(masters, NEVER_MS);
+    assert_int_equal(masters->nodes[3].scripts, 0);
+    played_name(masters, 2, 0, 3);
     assert_status(end_of(&c), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
@@ -437,58 +424,54 @@ static void a_wait_without_its_master_has_its_own_time(NO_STATE)
     lk_hold *hold = NULL;
     uint64_t began;
 
-    played_kill(p, 0);
-    played_run_ms(p, 1);
-    began = played_now_ms(p);
+    played_kill(masters, 0);
+    played_run_ms(masters, 1);
+    began = played_now_ms(masters);
     assert_not_taken(LONG_MS / 2);
-    assert_in_range(played_now_ms(p) - began, LONG_MS / 2, LONG_MS / 2 + 1);
+    assert_in_range(played_now_ms(masters) - began, LONG_MS / 2,
+                    LONG_MS / 2 + 1);
     assert_non_null(strstr(lk_last_error(), "n0:6379 cannot be reached"));
-    assert_status(lk_lock_acquire(p->lock, LK_FOREVER, NULL, &hold),
+    assert_status(lk_lock_acquire(masters->lock, LK_FOREVER, NULL, &hold),
                   LK_EOFFLINE);
-    assert_in_range(played_now_ms(p) - began, LONG_MS - 10, LONG_MS + 10);
+    assert_in_range(played_now_ms(masters) - began, LONG_MS - 10, LONG_MS + 10);
 }
 
 /* As a short command that locks. */
 static void a_client_that_starts_while_a_master_is_away_waits_as_long(NO_STATE)
 {
-    played_free(p);
-    p = played_new_cluster(3, NULL, MASTERS, NULL);
-    played_kill(p, 2);
-    assert_in_range(masters_take_ms(p), 2 * BELIEF_MS,
-                    2 * BELIEF_MS + ROUND_MS);
+    masters = played_new_cluster(3, NULL, MASTERS, NULL);
+    played_kill(masters, 2);
+    assert_in_range(masters_take_ms(), 2 * BELIEF_MS, 2 * BELIEF_MS + ROUND_MS);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_grant_that_is_told_is_asked_for),
-        TEST(a_grant_that_its_master_does_not_know_is_none),
-        TEST(whoever_stood_still_takes_nothing_new_for_a_while),
-        TEST(a_greeting_from_before_says_nothing_of_that_while),
-        TEST(a_moment_of_standing_still_costs_nothing),
-        TEST(a_hold_that_was_over_is_not_valid_again),
-        TEST(a_hold_is_under_no_other_master_before_that_knows_it),
-        TEST(a_hold_is_under_no_other_data_before_these_know_it),
-        TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
-        TEST(one_that_is_still_silent_does_not_name_it),
-        TEST(time_that_the_client_stood_still_is_no_silence),
-        TEST(time_that_the_client_stood_still_is_no_refusal),
-        TEST(a_hint_is_no_election),
-        cmocka_unit_test_teardown(
-            a_hold_outlasts_that_few_know_of_its_new_master, teardown),
-        cmocka_unit_test_teardown(an_extension_says_that_nothing_new_is_taken,
-                                  teardown),
-        TEST(of_three_both_others_have_to_name_a_new_master),
-        TEST(one_that_names_nobody_has_not_named_a_new_master),
-        TEST(a_slot_that_is_nobodys_any_more_keeps_no_other_waiting),
-        TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long),
-        TEST(one_that_is_not_there_is_waited_for_as_long_as_believed),
-        TEST(one_that_is_not_reached_between_refusals_may_be_there),
-        TEST(one_that_is_there_again_has_its_say),
-        TEST(a_client_that_starts_while_a_master_is_away_waits_as_long),
-        TEST(a_wait_without_its_master_has_its_own_time),
+        MASTERS_TEST(a_grant_that_is_told_is_asked_for),
+        MASTERS_TEST(a_grant_that_its_master_does_not_know_is_none),
+        MASTERS_TEST(whoever_stood_still_takes_nothing_new_for_a_while),
+        MASTERS_TEST(a_greeting_from_before_says_nothing_of_that_while),
+        MASTERS_TEST(a_moment_of_standing_still_costs_nothing),
+        MASTERS_TEST(a_hold_that_was_over_is_not_valid_again),
+        MASTERS_TEST(a_hold_is_under_no_other_master_before_that_knows_it),
+        MASTERS_TEST(a_hold_is_under_no_other_data_before_these_know_it),
+        MASTERS_TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
+        MASTERS_TEST(one_that_is_still_silent_does_not_name_it),
+        MASTERS_TEST(time_that_the_client_stood_still_is_no_silence),
+        MASTERS_TEST(time_that_the_client_stood_still_is_no_refusal),
+        MASTERS_TEST(a_hint_is_no_election),
+        MASTERS_OWN_TEST(a_hold_outlasts_that_few_know_of_its_new_master),
+        MASTERS_OWN_TEST(an_extension_says_that_nothing_new_is_taken),
+        MASTERS_TEST(of_three_both_others_have_to_name_a_new_master),
+        MASTERS_TEST(one_that_names_nobody_has_not_named_a_new_master),
+        MASTERS_TEST(a_slot_that_is_nobodys_any_more_keeps_no_other_waiting),
+        MASTERS_TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long),
+        MASTERS_TEST(one_that_is_not_there_is_waited_for_as_long_as_believed),
+        MASTERS_TEST(one_that_is_not_reached_between_refusals_may_be_there),
+        MASTERS_TEST(one_that_is_there_again_has_its_say),
+        MASTERS_OWN_TEST(
+            a_client_that_starts_while_a_master_is_away_waits_as_long),
+        MASTERS_TEST(a_wait_without_its_master_has_its_own_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdio.h>
 #include <string.h>
 
 #include "support/call.h"
@@ -29,21 +28,13 @@ enum {
     DRAIN_MS = 1000 /* in so much most of them are to be asked for */
 };
 
-static played *p;
-
-static int teardown(NO_STATE)
-{
-    played_free(p);
-    return 0;
-}
-
 static int setup(NO_STATE)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = BRIEF_MS,
                                      .command_timeout_ms = PATIENCE_MS};
 
-    p = masters_new(MASTERS, &brief);
+    masters_begin(MASTERS, &brief);
     return 0;
 }
 
@@ -51,8 +42,8 @@ static int setup(NO_STATE)
 static void meet_again(void)
 {
     for (size_t i = 0; i < MASTERS; i++) {
-        played_kill(p, i);
-        p->nodes[i].connect_answer = 0;
+        played_kill(masters, i);
+        masters->nodes[i].connect_answer = 0;
     }
 }
 
@@ -60,13 +51,7 @@ static void meet_again(void)
 static void move_to(size_t node)
 {
     for (size_t i = 0; i < MASTERS; i++)
-        p->nodes[i].named[played_slot() / PLAYED_PART] = (uint16_t)node;
-}
-
-static const char *at_slot(char text[64], const char *word, size_t node)
-{
-    (void)snprintf(text, 64, "-%s %u n%zu:6379\r\n", word, played_slot(), node);
-    return text;
+        masters->nodes[i].named[played_slot() / PLAYED_PART] = (uint16_t)node;
 }
 
 /* ---- belief -------------------------------------------------------------------- */
@@ -74,31 +59,31 @@ static const char *at_slot(char text[64], const char *word, size_t node)
 static void slow_down(uint64_t first_ms, uint64_t others_ms)
 {
     for (size_t i = 0; i < MASTERS; i++)
-        p->nodes[i].slow_ms = i == 0 ? first_ms : others_ms;
+        masters->nodes[i].slow_ms = i == 0 ? first_ms : others_ms;
 }
 
 /* The first answers count no more when the second one of a majority comes, and
    nothing but this wait looks in between. */
 static void a_wait_goes_on_when_its_master_is_believed_again(NO_STATE)
 {
-    unsigned maps = p->nodes[0].maps;
+    unsigned maps = masters->nodes[0].maps;
     call c = {0};
 
     for (size_t i = 0; i < MASTERS; i++)
-        p->nodes[i].is_young = false;
+        masters->nodes[i].is_young = false;
     meet_again();
-    while (p->nodes[0].maps == maps)
-        played_run_ms(p, 1);
+    while (masters->nodes[0].maps == maps)
+        played_run_ms(masters, 1);
     slow_down(DOUBT_MS - SOON_MS - 20, DOUBT_MS - SOON_MS + 20);
-    played_run_ms(p, DOUBT_MS + 5);
-    assert_int_equal(p->nodes[0].maps, maps + 2);
+    played_run_ms(masters, DOUBT_MS + 5);
+    assert_int_equal(masters->nodes[0].maps, maps + 2);
     slow_down(0, 0);
-    assert_status(lk_lock_acquire_async(p->lock, LONG_MS, NULL, call_on_acquire,
-                                        &c),
+    assert_status(lk_lock_acquire_async(masters->lock, LONG_MS, NULL,
+                                        call_on_acquire, &c),
                   LK_OK);
-    played_run_ms(p, 3);
-    assert_int_equal(p->nodes[0].scripts, 0);
-    played_run_ms(p, 50);
+    played_run_ms(masters, 3);
+    assert_int_equal(masters->nodes[0].scripts, 0);
+    played_run_ms(masters, 50);
     assert_int_equal(atomic_load(&c.ends), 1);
     assert_status(call_wait(&c, NULL), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
@@ -108,12 +93,12 @@ static void a_wait_goes_on_when_its_master_is_believed_again(NO_STATE)
    that it is there as well. */
 static void a_hold_is_not_believed_at_a_master_never_reached(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
 
-    p->nodes[3].connect_answer = -111;
-    played_kill(p, 0);
-    played_replace(p, 0, 3);
-    played_run_ms(p, BELIEF_MS);
+    masters->nodes[3].connect_answer = -111;
+    played_kill(masters, 0);
+    played_replace(masters, 0, 3);
+    played_run_ms(masters, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -126,10 +111,10 @@ static void a_try_follows_its_slot_twice(NO_STATE)
     char once[64], twice[64];
     lk_hold *hold = NULL;
 
-    p->nodes[0].says = at_slot(once, "MOVED", 1);
-    p->nodes[1].says = at_slot(twice, "MOVED", 2);
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
-    assert_true(p->nodes[2].scripts > 0);
+    masters->nodes[0].says = masters_at_slot(once, "MOVED", 1);
+    masters->nodes[1].says = masters_at_slot(twice, "MOVED", 2);
+    assert_status(lk_lock_acquire(masters->lock, 0, NULL, &hold), LK_OK);
+    assert_true(masters->nodes[2].scripts > 0);
     move_to(2);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -137,38 +122,41 @@ static void a_try_follows_its_slot_twice(NO_STATE)
 /* Each has heard that the other one has it. */
 static void a_try_is_not_sent_to_and_fro_for_ever(NO_STATE)
 {
-    uint64_t began = played_now_ms(p);
+    uint64_t began = played_now_ms(masters);
     char there[64], back[64];
     lk_hold *hold = NULL;
 
-    p->nodes[0].says = at_slot(there, "MOVED", 1);
-    p->nodes[1].says = at_slot(back, "MOVED", 0);
-    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_ESERVER);
+    masters->nodes[0].says = masters_at_slot(there, "MOVED", 1);
+    masters->nodes[1].says = masters_at_slot(back, "MOVED", 0);
+    assert_status(lk_lock_acquire(masters->lock, 0, NULL, &hold), LK_ESERVER);
     assert_non_null(strstr(lk_last_error(), "MOVED"));
-    assert_in_range(played_now_ms(p) - began, PATIENCE_MS, PATIENCE_MS + 10);
-    assert_in_range(p->nodes[0].scripts + p->nodes[1].scripts, 2, 100);
+    assert_in_range(played_now_ms(masters) - began, PATIENCE_MS,
+                    PATIENCE_MS + 10);
+    assert_in_range(masters->nodes[0].scripts + masters->nodes[1].scripts, 2,
+                    100);
 }
 
 /* ---- renewals --------------------------------------------------------------------- */
 
 static void an_answer_behind_asking_is_of_that_move_alone(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
-    uint64_t renewals = played_stats(p).renewals;
+    lk_hold *hold = masters_take();
+    uint64_t renewals = played_stats(masters).renewals;
     char ask[64];
 
-    p->nodes[0].says = at_slot(ask, "ASK", 1);
-    p->nodes[1].says = "*2\r\n:1\r\n*0\r\n";
-    p->nodes[1].slow_ms = LATE_MS;
-    p->nodes[2].says = "-TRYAGAIN Multiple keys request during rehashing of "
-                       "slot\r\n";
-    while (p->nodes[1].askings == 0)
-        played_run_ms(p, 1);
+    masters->nodes[0].says = masters_at_slot(ask, "ASK", 1);
+    masters->nodes[1].says = "*2\r\n:1\r\n*0\r\n";
+    masters->nodes[1].slow_ms = LATE_MS;
+    masters->nodes[2].says =
+        "-TRYAGAIN Multiple keys request during rehashing of "
+        "slot\r\n";
+    while (masters->nodes[1].askings == 0)
+        played_run_ms(masters, 1);
     move_to(2);
-    played_run_ms(p, LATE_MS + ROUND_MS);
-    assert_true(p->nodes[2].scripts > 0);
-    assert_int_equal(played_stats(p).renewals, renewals);
-    played_run_ms(p, BELIEF_MS);
+    played_run_ms(masters, LATE_MS + ROUND_MS);
+    assert_true(masters->nodes[2].scripts > 0);
+    assert_int_equal(played_stats(masters).renewals, renewals);
+    played_run_ms(masters, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -181,19 +169,20 @@ static void what_is_refused_for_replicas_pauses(NO_STATE)
     unsigned scripts;
     call c = {0};
 
-    assert_status(lk_lock_acquire_async(p->lock, LONG_MS, &one, call_on_acquire,
-                                        &c),
+    assert_status(lk_lock_acquire_async(masters->lock, LONG_MS, &one,
+                                        call_on_acquire, &c),
                   LK_OK);
-    while (!p->is_held)
-        played_run_ms(p, 1);
-    p->nodes[0].says = "-TRYAGAIN Multiple keys request during rehashing of "
-                       "slot\r\n";
-    scripts = p->nodes[0].scripts;
-    played_run_ms(p, ROUND_MS);
-    assert_in_range(p->nodes[0].scripts - scripts, 2, 40);
+    while (!masters->is_held)
+        played_run_ms(masters, 1);
+    masters->nodes[0].says =
+        "-TRYAGAIN Multiple keys request during rehashing of "
+        "slot\r\n";
+    scripts = masters->nodes[0].scripts;
+    played_run_ms(masters, ROUND_MS);
+    assert_in_range(masters->nodes[0].scripts - scripts, 2, 40);
     assert_int_equal(atomic_load(&c.ends), 0);
-    p->nodes[0].says = NULL;
-    played_run_ms(p, 100);
+    masters->nodes[0].says = NULL;
+    played_run_ms(masters, 100);
     assert_int_equal(atomic_load(&c.ends), 1);
     assert_status(call_wait(&c, NULL), LK_OK);
     assert_status(lk_hold_release(c.hold), LK_OK);
@@ -206,22 +195,22 @@ static void all_that_is_due_is_asked_for_in_time(NO_STATE)
     lk_hold *holds[HOLDS];
     unsigned renewals;
 
-    p = masters_new(MASTERS, NULL);
+    masters_begin(MASTERS, NULL);
     for (size_t i = 0; i < HOLDS; i++) {
-        locks[i] = played_lock_at(p, 0);
-        p->is_held = false;
+        locks[i] = played_lock_at(masters, 0);
+        masters->is_held = false;
         assert_status(lk_lock_acquire(locks[i], LONG_MS, NULL, &holds[i]),
                       LK_OK);
     }
-    played_run_ms(p, LINGER_MS);
-    played_ways(p, 1, ANSWER_MS);
-    renewals = played_renewals(p);
+    played_run_ms(masters, LINGER_MS);
+    played_ways(masters, 1, ANSWER_MS);
+    renewals = played_renewals(masters);
     meet_again();
-    while (played_renewals(p) == renewals)
-        played_run_ms(p, 1);
-    played_run_ms(p, DRAIN_MS);
-    assert_true(played_renewals(p) >= renewals + HOLDS / 2);
-    played_ways(p, 1, 1);
+    while (played_renewals(masters) == renewals)
+        played_run_ms(masters, 1);
+    played_run_ms(masters, DRAIN_MS);
+    assert_true(played_renewals(masters) >= renewals + HOLDS / 2);
+    played_ways(masters, 1, 1);
     for (size_t i = 0; i < HOLDS; i++) {
         assert_status(lk_hold_release(holds[i]), LK_OK);
         lk_lock_free(locks[i]);
@@ -236,29 +225,29 @@ static void what_was_given_up_is_answered_after_a_move(NO_STATE)
     uint64_t lost;
 
     for (size_t i = 0; i < MASTERS; i++)
-        p->nodes[i].has_shards = true;
+        masters->nodes[i].has_shards = true;
     meet_again();
-    played_run_ms(p, ROUND_MS);
-    p->is_held = true;
-    assert_status(lk_lock_acquire_async(p->lock, LONG_MS, NULL, call_on_acquire,
-                                        &c),
+    played_run_ms(masters, ROUND_MS);
+    masters->is_held = true;
+    assert_status(lk_lock_acquire_async(masters->lock, LONG_MS, NULL,
+                                        call_on_acquire, &c),
                   LK_OK);
-    played_run_ms(p, ROUND_MS);
-    p->is_held = false;
-    played_run_ms(p, TWICE_MS);
+    played_run_ms(masters, ROUND_MS);
+    masters->is_held = false;
+    played_run_ms(masters, TWICE_MS);
     assert_int_equal(atomic_load(&c.ends), 1);
     assert_status(call_wait(&c, NULL), LK_OK);
-    lost = played_stats(p).disconnects;
-    p->nodes[0].slow_ms = LATE_MS;
-    while (p->nodes[0].unsubscribed == 0)
-        played_run_ms(p, 10);
+    lost = played_stats(masters).disconnects;
+    masters->nodes[0].slow_ms = LATE_MS;
+    while (masters->nodes[0].unsubscribed == 0)
+        played_run_ms(masters, 10);
     move_to(1);
-    played_run_ms(p, LINGER_MS);
-    assert_int_equal(played_stats(p).disconnects, lost);
+    played_run_ms(masters, LINGER_MS);
+    assert_int_equal(played_stats(masters).disconnects, lost);
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, masters_end)
 
 int main(void)
 {
@@ -269,8 +258,7 @@ int main(void)
         TEST(a_try_is_not_sent_to_and_fro_for_ever),
         TEST(an_answer_behind_asking_is_of_that_move_alone),
         TEST(what_is_refused_for_replicas_pauses),
-        cmocka_unit_test_teardown(all_that_is_due_is_asked_for_in_time,
-                                  teardown),
+        MASTERS_OWN_TEST(all_that_is_due_is_asked_for_in_time),
         TEST(what_was_given_up_is_answered_after_a_move),
     };
 

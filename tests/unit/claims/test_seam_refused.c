@@ -21,44 +21,33 @@ enum {
     SLACK_MS = 10
 };
 
-static played *p;
-
-static int setup(NO_STATE)
-{
-    p = masters_new(MASTERS, NULL);
-    return 0;
-}
-
-static int teardown(NO_STATE)
-{
-    played_free(p);
-    return 0;
-}
-
 /* ---- how a wait ends ------------------------------------------------------------ */
 
 /* It waits in vain, for so long as it wanted to. */
 static void assert_ends(int64_t wait_ms, lk_status status, const char *words)
 {
-    uint64_t began = played_now_ms(p);
+    uint64_t began = played_now_ms(masters);
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(p->lock, wait_ms, NULL, &hold), status);
+    assert_status(lk_lock_acquire(masters->lock, wait_ms, NULL, &hold), status);
     assert_string_equal(lk_last_error(), words);
     if (wait_ms > 0)
-        assert_in_range(played_now_ms(p) - began, wait_ms, wait_ms + SLACK_MS);
+        assert_in_range(played_now_ms(masters) - began, wait_ms,
+                        wait_ms + SLACK_MS);
 }
 
 /* The wait gets its lock when cure(NULL), which is called soon, is done. */
 static void assert_is_found(void (*cure)(void *data))
 {
-    uint64_t began = played_now_ms(p);
+    uint64_t began = played_now_ms(masters);
     lk_hold *hold = NULL;
 
-    fake_world_at(p->world, fake_world_now(p->world) + EARLY_MS * FAKE_MS, cure,
+    fake_world_at(masters->world,
+                  fake_world_now(masters->world) + EARLY_MS * FAKE_MS, cure,
                   NULL);
-    assert_status(lk_lock_acquire(p->lock, WAIT_MS, NULL, &hold), LK_OK);
-    assert_in_range(played_now_ms(p) - began, EARLY_MS, EARLY_MS + FOUND_MS);
+    assert_status(lk_lock_acquire(masters->lock, WAIT_MS, NULL, &hold), LK_OK);
+    assert_in_range(played_now_ms(masters) - began, EARLY_MS,
+                    EARLY_MS + FOUND_MS);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -68,16 +57,16 @@ static void all_are_well(void *data)
 {
     (void)data;
     for (size_t i = 0; i < MASTERS; i++) {
-        p->nodes[i].says = NULL;
-        p->nodes[i].is_mute = p->nodes[i].loads = false;
-        p->nodes[i].is_replica = false;
-        p->nodes[i].connect_answer = 0;
+        masters->nodes[i].says = NULL;
+        masters->nodes[i].is_mute = masters->nodes[i].loads = false;
+        masters->nodes[i].is_replica = false;
+        masters->nodes[i].connect_answer = 0;
     }
 }
 
 static void says(const char *answer, lk_status status, const char *words)
 {
-    p->nodes[0].says = answer;
+    masters->nodes[0].says = answer;
     assert_ends(WAIT_MS, status, words);
     assert_is_found(all_are_well);
 }
@@ -108,32 +97,26 @@ static void keys_on_both_sides(NO_STATE)
 /* It is another process than the one before. */
 static void a_master_that_loads(NO_STATE)
 {
-    played_kill(p, 0);
+    played_kill(masters, 0);
     all_are_well(NULL);
-    p->nodes[0].loads = true;
-    played_run_ms(p, 1);
+    masters->nodes[0].loads = true;
+    played_run_ms(masters, 1);
     ends_as("n0:6379 cannot be used: LOADING Redis is loading the dataset in "
             "memory");
 }
 
 static void a_master_that_has_become_a_replica(NO_STATE)
 {
-    p->nodes[0].is_replica = true;
+    masters->nodes[0].is_replica = true;
     ends_as("n0:6379 cannot be used: the server is a replica");
-}
-
-static const char *moved(char text[64], size_t node)
-{
-    (void)snprintf(text, 64, "-MOVED %u n%zu:6379\r\n", played_slot(), node);
-    return text;
 }
 
 static void masters_that_name_each_other(NO_STATE)
 {
     char there[64], back[64], words[64];
 
-    p->nodes[0].says = moved(there, 1);
-    p->nodes[1].says = moved(back, 0);
+    masters->nodes[0].says = masters_at_slot(there, "MOVED", 1);
+    masters->nodes[1].says = masters_at_slot(back, "MOVED", 0);
     (void)snprintf(words, sizeof(words), "MOVED %u n1:6379", played_slot());
     assert_ends(WAIT_MS, LK_ESERVER, words);
     assert_is_found(all_are_well);
@@ -144,53 +127,53 @@ static void masters_that_name_each_other(NO_STATE)
 /* It may have done what it was asked for. */
 static void a_master_that_does_not_answer(NO_STATE)
 {
-    p->nodes[0].is_mute = true;
+    masters->nodes[0].is_mute = true;
     assert_ends(WAIT_MS, LK_EINDOUBT, lk_status_text(LK_EINDOUBT));
 }
 
 static void it_goes_on(void *data)
 {
     all_are_well(data);
-    for (unsigned i = 0; fake_world_link(p->world, i) != NULL; i++) {
-        if (fake_link_address(fake_world_link(p->world, i))->host[1] == '0')
-            fake_break(fake_world_link(p->world, i), -ECONNRESET);
+    for (unsigned i = 0; fake_world_link(masters->world, i) != NULL; i++) {
+        if (fake_link_address(fake_world_link(masters->world, i))->host[1] ==
+            '0')
+            fake_break(fake_world_link(masters->world, i), -ECONNRESET);
     }
 }
 
 static void a_master_that_answers_again(NO_STATE)
 {
-    p->nodes[0].is_mute = true;
+    masters->nodes[0].is_mute = true;
     assert_is_found(it_goes_on);
 }
 
 static void a_master_that_takes_no_connections(NO_STATE)
 {
-    played_kill(p, 0);
-    played_run_ms(p, 1);
+    played_kill(masters, 0);
+    played_run_ms(masters, 1);
     ends_as("n0:6379 cannot be reached: connection refused");
 }
 
 /* As it is where a part of the slots has been lost. */
 static void a_slot_that_is_nobodys(NO_STATE)
 {
-    played_replace(p, 0, PLAYED_NOBODY);
+    played_replace(masters, 0, PLAYED_NOBODY);
     says("-CLUSTERDOWN Hash slot not served\r\n", LK_ESERVER,
          "CLUSTERDOWN Hash slot not served");
 }
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_cluster_that_is_down),
-        TEST(keys_on_both_sides),
-        TEST(a_master_that_loads),
-        TEST(a_master_that_has_become_a_replica),
-        TEST(masters_that_name_each_other),
-        TEST(a_master_that_does_not_answer),
-        TEST(a_master_that_answers_again),
-        TEST(a_master_that_takes_no_connections),
-        TEST(a_slot_that_is_nobodys),
+        MASTERS_TEST(a_cluster_that_is_down),
+        MASTERS_TEST(keys_on_both_sides),
+        MASTERS_TEST(a_master_that_loads),
+        MASTERS_TEST(a_master_that_has_become_a_replica),
+        MASTERS_TEST(masters_that_name_each_other),
+        MASTERS_TEST(a_master_that_does_not_answer),
+        MASTERS_TEST(a_master_that_answers_again),
+        MASTERS_TEST(a_master_that_takes_no_connections),
+        MASTERS_TEST(a_slot_that_is_nobodys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

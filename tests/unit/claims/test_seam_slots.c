@@ -23,20 +23,6 @@ enum {
     OTHER_SIZE = 16
 };
 
-static played *p;
-
-static int setup(NO_STATE)
-{
-    p = masters_new(MASTERS, NULL);
-    return 0;
-}
-
-static int teardown(NO_STATE)
-{
-    played_free(p);
-    return 0;
-}
-
 /* ---- slots that go from master to master --------------------------------------- */
 
 /* From now on the masters are asked one after the other, as each is from when it
@@ -44,13 +30,13 @@ static int teardown(NO_STATE)
 static void ask_in_turn(void)
 {
     for (size_t i = 1; i < MASTERS; i++) {
-        fake_world_settings(p->world)->connect_ns = i * TURN_MS * FAKE_MS;
-        played_kill(p, i);
-        p->nodes[i].connect_answer = 0;
-        played_run_ms(p, 2);
+        fake_world_settings(masters->world)->connect_ns = i * TURN_MS * FAKE_MS;
+        played_kill(masters, i);
+        masters->nodes[i].connect_answer = 0;
+        played_run_ms(masters, 2);
     }
-    fake_world_settings(p->world)->connect_ns = FAKE_MS;
-    played_run_ms(p, ROUND_MS);
+    fake_world_settings(masters->world)->connect_ns = FAKE_MS;
+    played_run_ms(masters, ROUND_MS);
 }
 
 /* Parts of n1's go to n0 for longer than anybody is believed, faster than all are
@@ -61,11 +47,11 @@ static void a_reshard_ends_no_belief(NO_STATE)
     size_t part = PLAYED_PARTS / MASTERS + 1;
 
     ask_in_turn();
-    hold = masters_take(p);
+    hold = masters_take();
     for (unsigned i = 0; i < BELIEF_MS / MOVE_MS + 10; i++, part++) {
         for (size_t node = 0; node < MASTERS; node++)
-            p->nodes[node].named[part] = 0;
-        played_run_ms(p, MOVE_MS);
+            masters->nodes[node].named[part] = 0;
+        played_run_ms(masters, MOVE_MS);
         assert_status(lk_hold_check(hold), LK_OK);
     }
     assert_status(lk_hold_release(hold), LK_OK);
@@ -77,76 +63,78 @@ static void a_hint_that_all_others_deny_is_given_up(NO_STATE)
     char moved[64];
     unsigned scripts;
 
-    p->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
-    assert_in_range(masters_take_ms(p), 0, SOON_MS);
-    assert_true(p->nodes[1].scripts > 0);
-    p->nodes[0].says = NULL;
-    played_run_ms(p, TWICE_MS);
-    scripts = p->nodes[0].scripts;
-    assert_in_range(masters_take_ms(p), 0, SOON_MS);
-    assert_true(p->nodes[0].scripts > scripts);
+    masters->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
+    assert_in_range(masters_take_ms(), 0, SOON_MS);
+    assert_true(masters->nodes[1].scripts > 0);
+    masters->nodes[0].says = NULL;
+    played_run_ms(masters, TWICE_MS);
+    scripts = masters->nodes[0].scripts;
+    assert_in_range(masters_take_ms(), 0, SOON_MS);
+    assert_true(masters->nodes[0].scripts > scripts);
 }
 
 /* It is nobody's, so nobody else has it. */
 static void a_slot_without_a_master_denies_nobody(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
 
-    p->nodes[1].named[0] = p->nodes[2].named[0] = PLAYED_NOBODY;
-    played_run_ms(p, TWICE_MS);
+    masters->nodes[1].named[0] = masters->nodes[2].named[0] = PLAYED_NOBODY;
+    played_run_ms(masters, TWICE_MS);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_in_range(masters_take_ms(p), 0, SOON_MS);
+    assert_in_range(masters_take_ms(), 0, SOON_MS);
 }
 
 /* Nor is what is held there lost while masters disagree about others. */
 static void a_slot_without_a_master_stays_where_it_was(NO_STATE)
 {
     unsigned part = played_slot() / PLAYED_PART;
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
 
-    p->nodes[1].named[part] = p->nodes[2].named[part] = PLAYED_NOBODY;
-    p->nodes[1].named[PLAYED_PARTS - 1] = 1;
-    played_run_ms(p, TWICE_MS);
+    masters->nodes[1].named[part] = masters->nodes[2].named[part] =
+        PLAYED_NOBODY;
+    masters->nodes[1].named[PLAYED_PARTS - 1] = 1;
+    played_run_ms(masters, TWICE_MS);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
 static void masters_that_all_have_new_addresses_are_found(NO_STATE)
 {
-    p = played_new_cluster(3, NULL, MASTERS, "n0,n1,n6");
-    played_run_ms(p, BELIEF_MS + ROUND_MS);
+    masters = played_new_cluster(3, NULL, MASTERS, "n0,n1,n6");
+    played_run_ms(masters, BELIEF_MS + ROUND_MS);
     for (size_t i = 0; i < MASTERS; i++) {
-        played_kill(p, i);
-        played_replace(p, i, MASTERS + i);
+        played_kill(masters, i);
+        played_replace(masters, i, MASTERS + i);
     }
-    (void)masters_take_ms(p);
-    assert_true(p->nodes[3].scripts > 0);
+    (void)masters_take_ms();
+    assert_true(masters->nodes[3].scripts > 0);
 }
 
 /* ---- half moved slots ------------------------------------------------------------- */
 
 static unsigned renewals_of_a_second(void)
 {
-    unsigned before = p->nodes[0].scripts;
+    unsigned before = masters->nodes[0].scripts;
 
-    played_run_ms(p, 1000);
-    return p->nodes[0].scripts - before;
+    played_run_ms(masters, 1000);
+    return masters->nodes[0].scripts - before;
 }
 
 /* The target knows nothing of the slot any more, as one that was restarted. */
 static void a_renewal_that_is_refused_elsewhere_pauses(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
     char ask[64];
 
-    p->nodes[0].says = masters_at_slot(ask, "ASK", 1);
-    p->nodes[1].says = "-TRYAGAIN Multiple keys request during rehashing of "
-                       "slot\r\n";
-    while (p->nodes[1].askings == 0)
-        played_run_ms(p, 10);
+    masters->nodes[0].says = masters_at_slot(ask, "ASK", 1);
+    masters->nodes[1].says =
+        "-TRYAGAIN Multiple keys request during rehashing of "
+        "slot\r\n";
+    while (masters->nodes[1].askings == 0)
+        played_run_ms(masters, 10);
     assert_in_range(renewals_of_a_second(), 1, 40);
-    p->nodes[0].says = p->nodes[1].says = NULL;
+    masters->nodes[0].says = masters->nodes[1].says = NULL;
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -160,20 +148,21 @@ static void the_next_server_is_asked_by_fence(NO_STATE)
     lk_hold *hold;
     unsigned scripts;
 
-    p = masters_new(MASTERS, &brief);
-    hold = masters_take(p);
-    scripts = p->nodes[0].scripts;
-    p->nodes[0].says = "-TRYAGAIN Multiple keys request during rehashing of "
-                       "slot\r\n";
-    while (p->nodes[0].scripts == scripts)
-        played_run_ms(p, 1);
+    masters_begin(MASTERS, &brief);
+    hold = masters_take();
+    scripts = masters->nodes[0].scripts;
+    masters->nodes[0].says =
+        "-TRYAGAIN Multiple keys request during rehashing of "
+        "slot\r\n";
+    while (masters->nodes[0].scripts == scripts)
+        played_run_ms(masters, 1);
     for (size_t i = 0; i < MASTERS; i++)
-        p->nodes[i].named[part] = 1;
-    p->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
-    while (p->counts[PLAYED_CONFIRM] + p->counts[PLAYED_RENEW] == 0)
-        played_run_ms(p, 1);
-    assert_true(p->nodes[1].scripts > 0);
-    assert_int_equal(p->counts[PLAYED_RENEW], 0);
+        masters->nodes[i].named[part] = 1;
+    masters->nodes[0].says = masters_at_slot(moved, "MOVED", 1);
+    while (masters->counts[PLAYED_CONFIRM] + masters->counts[PLAYED_RENEW] == 0)
+        played_run_ms(masters, 1);
+    assert_true(masters->nodes[1].scripts > 0);
+    assert_int_equal(masters->counts[PLAYED_RENEW], 0);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -192,30 +181,30 @@ static void nothing_stands_behind_an_asking_without_its_question(NO_STATE)
     lk_hold *hold;
     char ask[64];
 
-    p = masters_new(MASTERS, &narrow);
-    hold = masters_take(p);
-    connects = p->nodes[1].connects;
-    commands = &lk__cluster_node(p->client, LK__SLOTS / 2)->command;
-    p->nodes[1].is_mute = true;
-    played_run_ms(p, ROUND_MS); /* the question for its map waits there */
+    masters_begin(MASTERS, &narrow);
+    hold = masters_take();
+    connects = masters->nodes[1].connects;
+    commands = &lk__cluster_node(masters->client, LK__SLOTS / 2)->command;
+    masters->nodes[1].is_mute = true;
+    played_run_ms(masters, ROUND_MS); /* the question for its map waits there */
     /* One more comes before the renewal is refused; then the ASKING is the last. */
     while (commands->pending < PENDING_MOST - 2) {
-        locks[count] = played_lock_at(p, 1);
+        locks[count] = played_lock_at(masters, 1);
         assert_status(lk_lock_acquire_async(locks[count], LONG_MS, NULL,
                                             call_on_acquire, &calls[count]),
                       LK_OK);
-        played_run_ms(p, 10);
+        played_run_ms(masters, 10);
         count++;
     }
-    p->nodes[0].says = masters_at_slot(ask, "ASK", 1);
-    played_run_ms(p, 2000);
-    assert_int_equal(p->nodes[1].askings, 0);
-    assert_true(p->nodes[1].connects > connects);
+    masters->nodes[0].says = masters_at_slot(ask, "ASK", 1);
+    played_run_ms(masters, 2000);
+    assert_int_equal(masters->nodes[1].askings, 0);
+    assert_true(masters->nodes[1].connects > connects);
     (void)lk_hold_release(hold);
-    lk_lock_free(p->lock);
-    p->lock = NULL;
-    assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
-    played_run_ms(p, 1);
+    lk_lock_free(masters->lock);
+    masters->lock = NULL;
+    assert_status(lk_client_shutdown(masters->client, 0), LK_ETIMEDOUT);
+    played_run_ms(masters, 1);
     while (count-- > 0) {
         assert_int_equal(atomic_load(&calls[count].ends), 1);
         assert_null(calls[count].hold);
@@ -240,39 +229,38 @@ static void memory_goes(void *data)
 
 static void an_answer_to_a_question_that_has_ended_sets_no_alarm(NO_STATE)
 {
-    lk_hold *hold = masters_take(p);
+    lk_hold *hold = masters_take();
     call c = {0};
 
-    p->nodes[0].says = "-ERR Script attempted to access a non local key in a "
-                       "cluster node\r\n";
-    played_ways(p, 1, 50);
-    fake_world_at(p->world, fake_world_now(p->world) + 51 * FAKE_MS + 1000,
+    masters->nodes[0].says =
+        "-ERR Script attempted to access a non local key in a "
+        "cluster node\r\n";
+    played_ways(masters, 1, 50);
+    fake_world_at(masters->world,
+                  fake_world_now(masters->world) + 51 * FAKE_MS + 1000,
                   memory_goes, NULL);
-    assert_status(lk_lock_force_release_async(p->lock, call_on_done, &c),
+    assert_status(lk_lock_force_release_async(masters->lock, call_on_done, &c),
                   LK_OK);
-    played_run_ms(p, 10);
-    assert_status(lk_client_shutdown(p->client, 1000), LK_ETIMEDOUT);
+    played_run_ms(masters, 10);
+    assert_status(lk_client_shutdown(masters->client, 1000), LK_ETIMEDOUT);
     assert_status(call_wait(&c, NULL), LK_ECLOSED);
     (void)lk_hold_release(hold);
     for (size_t i = 0; i < OTHERS; i++)
         free(others[i]);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define BARE(f) cmocka_unit_test_teardown(f, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_reshard_ends_no_belief),
-        TEST(a_hint_that_all_others_deny_is_given_up),
-        TEST(a_slot_without_a_master_denies_nobody),
-        TEST(a_slot_without_a_master_stays_where_it_was),
-        BARE(masters_that_all_have_new_addresses_are_found),
-        TEST(a_renewal_that_is_refused_elsewhere_pauses),
-        BARE(the_next_server_is_asked_by_fence),
-        BARE(nothing_stands_behind_an_asking_without_its_question),
-        TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm),
+        MASTERS_TEST(a_reshard_ends_no_belief),
+        MASTERS_TEST(a_hint_that_all_others_deny_is_given_up),
+        MASTERS_TEST(a_slot_without_a_master_denies_nobody),
+        MASTERS_TEST(a_slot_without_a_master_stays_where_it_was),
+        MASTERS_OWN_TEST(masters_that_all_have_new_addresses_are_found),
+        MASTERS_TEST(a_renewal_that_is_refused_elsewhere_pauses),
+        MASTERS_OWN_TEST(the_next_server_is_asked_by_fence),
+        MASTERS_OWN_TEST(nothing_stands_behind_an_asking_without_its_question),
+        MASTERS_TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
