@@ -114,6 +114,7 @@ if bad then
     return bad
 end
 local was_mode = hold.mode
+out.mode = hold.told_mode()
 if held and wrote then
     hold.mode = out.stays and 'read' or nil
 elseif not out.stays then

@@ -55,15 +55,12 @@ if redis.call('EXISTS', queue_key) == 1 then
 end
 room.note_more(seen, ins)
 table.insert(ins, 1, own)
-local stood_aside = hold.marks.aside == claim
 local at, refused = share.let_in(to, ins, {fields = {claim .. ':write'},
-    stays = true, mode = 'write'}, hold.was.turn, function(it)
-    return it == own and left or share.claim_ms(it)
-end, false)
+    stays = true, mode = 'write', aside = hold.marks.aside}, hold.was.turn,
+    function(it)
+        return it == own and left or share.claim_ms(it)
+    end, false)
 if not at then
-    if stood_aside then
-        redis.pcall('SET', timeout_key, '1', 'PX', queue.text(left))
-    end
     return refused
 end
 for i = 2, #ins do

@@ -50,6 +50,11 @@ function hold.look(lock, record_at, claim)
     return nil
 end
 
+-- The mode that the hash says, as text; nil: there is no hash.
+function hold.told_mode()
+    return hold.lapsed and 'write' or hold.mode
+end
+
 -- The grant that the claim holds by: a table with fence and flag; nil: its
 -- record is lost.
 function hold.grant(holders, claim)

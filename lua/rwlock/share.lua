@@ -45,7 +45,7 @@ end
 local function shares_of(to, ins, out, ms_of, fence)
     local is_writer = share.writes(ins[1])
     local parts = {texts = {}, fields = {}, grants = {}, timeouts = {}, most = 1,
-        floor = tonumber(hold.was.floor)}
+        floor = tonumber(hold.was.floor), is_writer = is_writer}
     -- Redisson's mode; a read beside the own write leaves it.
     if is_writer or hold.mode ~= 'write' then
         parts.fields = {'mode', is_writer and 'write' or 'read'}
@@ -131,8 +131,13 @@ local function commands_for(to, parts, out, aside, record_text, is_new)
     local function add(...)
         commands[#commands + 1] = {...}
     end
-    if not is_new then
-        -- Changes nothing: whoever may let nobody out lets nobody in.
+    -- They change nothing: a full server refuses the first, and whoever may let
+    -- nobody out lets nobody in, but a reader beside those who stay.
+    local ousts = to.left ~= -2 and (parts.is_writer or #out.fields > 0)
+    if is_new and ousts then
+        add('HSET', to.lock, 'mode', hold.told_mode())
+    end
+    if not is_new or ousts then
         add('HDEL', to.lock, '')
     end
     commands[#commands + 1] = aside
@@ -202,7 +207,7 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
     bad = do_all(commands_for(to, parts, out, aside, record_with(first, fence,
         parts.floor, turn_text), is_new))
     if bad then
-        share.take_back(to, ins, out.mode)
+        share.take_back(to, ins, out)
         hold.marks, hold.top = marks.read(old_marks), old_top
         return nil, bad, true
     end
@@ -214,14 +219,16 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
     return fence
 end
 
--- Takes a let_in back: nobody of them holds, and they wait as before. mode: how
--- the name was held, if not as hold.mode says.
-function share.take_back(to, ins, mode)
+-- Takes a let_in back: nobody of them holds, and they wait as before. Of out: mode,
+-- as the hash had it, if not as hold says; aside, the one whose key stays.
+function share.take_back(to, ins, out)
     for i = 1, #ins do
         local it = ins[i]
         local field = share.writes(it) and it.claim .. ':write' or it.claim
         redis.pcall('HDEL', to.lock, field)
-        redis.pcall('DEL', readers.key(to.lock, it.claim))
+        if it.claim ~= out.aside then
+            redis.pcall('DEL', readers.key(to.lock, it.claim))
+        end
         redis.pcall('HDEL', to.holders, it.claim)
         if it.ticket > 0 then
             redis.pcall('ZADD', to.queue, queue.score(room.band(it.mode),
@@ -229,7 +236,7 @@ function share.take_back(to, ins, mode)
             redis.pcall('PEXPIRE', to.queue, queue.LIFE)
         end
     end
-    mode = mode or hold.mode
+    local mode = out.mode or hold.told_mode()
     if to.left == -2 then
         if redis.pcall('DEL', to.lock) ~= 1 then
             redis.pcall('HDEL', to.lock, 'mode')

@@ -48,11 +48,23 @@ static const lua_rwlock_ask *ask_of(const char *claim)
 {
     static const lua_rwlock_ask reads = {.mode = 'r'};
 
-    for (size_t i = asked_count; i > 0; i--) {
-        if (strcmp(all_asked[i - 1].claim, claim) == 0)
-            return &all_asked[i - 1].ask;
+    for (size_t i = 0; i < asked_count; i++) {
+        if (strcmp(all_asked[i].claim, claim) == 0)
+            return &all_asked[i].ask;
     }
     return &reads;
+}
+
+static void keep_in_mind(const char *claim, lua_rwlock_ask ask)
+{
+    size_t at = 0;
+
+    while (at < asked_count && strcmp(all_asked[at].claim, claim) != 0)
+        at++;
+    assert_true(at < ASKS);
+    snprintf(all_asked[at].claim, CLAIM_SIZE, "%s", claim);
+    all_asked[at].ask = ask;
+    asked_count += at == asked_count;
 }
 
 /* ---- coming in ---- */
@@ -60,10 +72,8 @@ static const lua_rwlock_ask *ask_of(const char *claim)
 const char *
 rw_acquire_as(script_fixture *f, const char *claim, lua_rwlock_ask ask)
 {
-    assert_true(asked_count < ASKS);
     ask.order = the_order;
-    snprintf(all_asked[asked_count].claim, CLAIM_SIZE, "%s", claim);
-    all_asked[asked_count++].ask = ask;
+    keep_in_mind(claim, ask);
     return lua_rwlock_acquire_with(f, claim, ask);
 }
 
