@@ -50,10 +50,26 @@ function books.look(to)
         return bad
     end
     books.is_known = layout == form.layout_semaphore
+    books.is_lost = not both[2]
     books.sums = sums.read(books.was.more) or {number = '0', ends = '0'}
     books.free, books.taken = free and tonumber(free) or nil, taken
     books.all = free and books.free + taken or nil
     return nil
+end
+
+-- Puts back what is known by the holders of a record that is gone: no fence that
+-- somebody has is given again, and N is what it was.
+local function restore(to)
+    local known = redis.call('HGETALL', to.holders)
+    for i = 2, #known, 2 do
+        local it = hold.read(known[i])
+        if it and it.fence - books.was.fence > 0 then
+            books.was.fence = it.fence
+        end
+    end
+    if books.taken > 0 then
+        books.sums.number = queue.text(books.all or 0)
+    end
 end
 
 -- Puts the permits of ours back that went with the zset, which somebody deleted
@@ -63,6 +79,9 @@ end
 -- are not known any more: they end with the holders, unless they are given back
 -- before.
 function books.recover(to, life)
+    if books.is_lost then
+        restore(to)
+    end
     local missing = books.sums.number - (books.free or 0)
     if not books.free or books.taken > 0 or missing <= 0 or missing > MOST
             or books.sums.ends + math.min(life / 4, ALONE) <= clock.ms

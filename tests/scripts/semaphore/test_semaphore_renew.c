@@ -77,6 +77,43 @@ PERMITS_TEST(a_confirm_does_not_shorten_the_record_of_a_long_lease)
     assert_true(script_key_pttl(f, PERMITS_HOLDERS) > 90000000);
 }
 
+static int64_t recorded_fence(script_fixture *f)
+{
+    lk__record_text record;
+
+    assert_true(permits_record(f, &record));
+    return record.fence;
+}
+
+/* The next grant's fence is to be above all that somebody has. */
+PERMITS_TEST(a_confirm_puts_back_a_record_that_was_lost)
+{
+    int64_t last;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u1:1", 1);
+    permits_put_fence(f, 4000000000000000);
+    permits_acquire(f, "u2:1", 2);
+    last = permits_fence(f, "u2:1");
+    script_redis(f, "DEL %s", f->keys[PERMITS_RECORD]);
+    assert_like(permits_keep(f, "u1:1", 0, 30000), "1 30000 0");
+    assert_true(recorded_fence(f) == last);
+    permits_acquire(f, "u3:1", 1);
+    assert_true(script_item(f, 1) > last);
+}
+
+/* N is on record again as well: what is deleted then comes back. */
+PERMITS_TEST(a_record_that_was_put_back_knows_the_number)
+{
+    permits_set(f, 2);
+    permits_acquire(f, "u1:1", 2);
+    script_redis(f, "DEL %s", f->keys[PERMITS_RECORD]);
+    permits_keep(f, "u1:1", 0, 30000);
+    script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
+    assert_like(permits_keep(f, "u1:1", 0, 30000), "1 * 0");
+    assert_books(f, 2, 0);
+}
+
 /* ---- renew ---- */
 
 PERMITS_TEST(a_renewal_lengthens_and_names_nobody)
