@@ -99,7 +99,7 @@ if broken then
 elseif bad then
     return bad
 end
-books.recover(to, life)
+books.recover(to)
 local it = member.read(own)
 local held
 held, bad = permits.find(to, claim)

@@ -17,7 +17,10 @@ local books = {}
 -- At most so many permits whose lease has ended are taken back in one call, as
 -- many as one claim may have; and so many go into one command.
 local MOST = 1000
--- The longest time for which holds are renewed without the record.
+-- So many are looked at for one of another library's, those that end first; from 0.
+local FEW = '127'
+-- The longest time for which holds are renewed without the record, whatever their
+-- clients' fence_keep_ms: that of whoever asks says nothing of theirs.
 local ALONE = 900000
 
 -- Reads them. to: the keys counter, zset, record, queue and holders. Returns an
@@ -78,13 +81,13 @@ end
 -- leases have ended, it may have taken all. The leases of those that come back
 -- are not known any more: they end with the holders, unless they are given back
 -- before.
-function books.recover(to, life)
+function books.recover(to)
     if books.is_lost then
         restore(to)
     end
     local missing = books.sums.number - (books.free or 0)
     if not books.free or books.taken > 0 or missing <= 0 or missing > MOST
-            or books.sums.ends + math.min(life / 4, ALONE) <= clock.ms
+            or books.sums.ends + ALONE <= clock.ms
             or redis.call('HLEN', to.holders) ~= missing then
         return
     end
@@ -131,9 +134,24 @@ function books.left(to)
     return left > 0 and left < 1e13 and left or -1
 end
 
--- Whether some permits are held by those who will never hand them over.
+-- Whether some permits are held by those who will never hand them over. Where
+-- Redisson took as many of ours back as it holds, numbers alone would hide that.
 function books.has_others(to)
-    return books.taken > redis.call('HLEN', to.holders)
+    local known = redis.call('HLEN', to.holders)
+    if books.taken > known then
+        return true
+    elseif books.taken == 0 then
+        return false
+    end
+    local ids = redis.call('ZRANGE', to.zset, '0', FEW)
+    local texts = redis.call('HMGET', to.holders, unpack(ids))
+    for i = 1, #ids do
+        if not texts[i] then
+            books.has_stale = true
+            return true
+        end
+    end
+    return false
 end
 
 -- The record with other fields, as text.
@@ -409,12 +427,12 @@ function books.tell(to)
 end
 
 -- Forgets permits of ours that Redisson took back: a few, where more are known
--- than there are. Any number is a place to begin the scan, which ends with the hash:
+-- than there are, or one of another library's was seen among as many. Any number is a place to begin the scan, which ends with the hash:
 -- every other time it begins at 0, or what stands first was seldom met. Behind all
 -- that was to be written; what it may not do, it leaves.
 function books.tidy(to)
     local known = redis.pcall('HLEN', to.holders)
-    if failed(known) or known <= books.taken then
+    if failed(known) or known <= books.taken and not books.has_stale then
         return
     end
     local from = clock.us % 2 == 0 and 0

@@ -134,7 +134,7 @@ end
 if bad then
     return bad
 end
-books.recover(to, life)
+books.recover(to)
 
 -- The holds that end, and their permits, which are in the zset; all permits of a
 -- claim that lost some before.

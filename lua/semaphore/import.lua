@@ -18,7 +18,7 @@ local bad = books.look(to)
 if bad then
     return bad
 end
-books.recover(to, life)
+books.recover(to)
 local it = member.read(own)
 local new, old
 new, bad = permits.find(to, it.claim)

@@ -15,7 +15,7 @@ local bad = books.look(to)
 if bad then
     return bad
 end
-books.recover(to, life)
+books.recover(to)
 local it
 it, bad = permits.find(to, claim)
 if bad then

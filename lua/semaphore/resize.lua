@@ -12,7 +12,7 @@ local bad = books.look(to)
 if bad then
     return bad
 end
-books.recover(to, life)
+books.recover(to)
 local n, old = tonumber(number), books.free
 local is_waited = redis.call('ZCARD', queue_key) > 0
 if books.all == n then

@@ -21,7 +21,7 @@ local bad = books.look(to)
 if bad then
     return bad
 end
-books.recover(to, life)
+books.recover(to)
 
 -- The caller's members: their tickets, those parked, which go back to their
 -- places, and those that hold.

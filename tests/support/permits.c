@@ -37,11 +37,19 @@ static size_t asked_count;
     " local id = string.gsub(string.sub(hex, 1, 32), '..', function(two)"      \
     " return string.char(tonumber(two, 16)) end)"
 
+static int64_t life_ms;
+
+void permits_set_life(int64_t ms)
+{
+    life_ms = ms;
+}
+
 int permits_setup(void **state)
 {
     int status = script_setup(state);
 
     asked_count = 0;
+    life_ms = PERMITS_LIFE_MS;
     if (status == 0)
         script_set_layout(*state, &layout);
     return status;
@@ -114,7 +122,7 @@ const char *permits_acquire_with(script_fixture *f, const char *claim, int need,
         .lease = wish.lease != 0 ? wish.lease : 30000,
         .how = wish.tries ? 't' : 'q',
         .interop = f->interop[0],
-        .life = PERMITS_LIFE_MS,
+        .life = life_ms,
         .number = wish.number,
         .sets = wish.sets != '\0' ? wish.sets : '-',
         .channel = text_of(f->channel),
@@ -151,7 +159,7 @@ permits_touch(script_fixture *f, const char *first, const char *second)
         .uuid = {first, end != NULL ? (size_t)(end - first) : 0},
         .channel = text_of(f->channel),
         .interop = f->interop[0],
-        .life = PERMITS_LIFE_MS,
+        .life = life_ms,
         .members = texts,
         .members_count = (first != NULL ? 1U : 0U) + (second != NULL ? 1U : 0U),
     };
@@ -182,7 +190,7 @@ close_args(const script_fixture *f, const char *claim, char why)
                                       .claim = text_of(claim),
                                       .channel = text_of(f->channel),
                                       .interop = f->interop[0],
-                                      .life = PERMITS_LIFE_MS};
+                                      .life = life_ms};
 }
 
 const char *permits_release(script_fixture *f, const char *claim, int64_t fence)
@@ -218,7 +226,7 @@ permits_keep(script_fixture *f, const char *claim, int64_t fence, int64_t lease)
         .claim = text_of(claim),
         .fence = fence != 0 ? fence : permits_fence(f, claim),
         .lease = lease,
-        .life = PERMITS_LIFE_MS,
+        .life = life_ms,
         .channel = text_of(f->channel),
         .interop = f->interop[0],
     };
@@ -248,7 +256,7 @@ const char *permits_resize(script_fixture *f, int64_t number)
         .number = number,
         .channel = text_of(f->channel),
         .interop = f->interop[0],
-        .life = PERMITS_LIFE_MS,
+        .life = life_ms,
     };
 
     return run(f, &lk__semaphore_resize, &args);
@@ -293,7 +301,7 @@ const char *permits_import(script_fixture *f, const char *from, int64_t fence,
         .claim = text_of(from),
         .fence = fence,
         .lease = 60000,
-        .life = PERMITS_LIFE_MS,
+        .life = life_ms,
         .own = text_of(member_of(f, to)),
     };
 

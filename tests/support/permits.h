@@ -30,6 +30,9 @@ enum { PERMITS_LIFE_MS = 3600000 };
 /* For cmocka: as script_setup(), with the semaphore's keys. */
 int permits_setup(void **state);
 
+/* From now on whoever calls keeps fences for so long; see fence_keep_ms. */
+void permits_set_life(int64_t ms);
+
 /* How a claim asks; else it queues, for 30000 ms, without a reason or a number,
    and sets is `-`; see acquire.lua. */
 typedef struct permits_wish {

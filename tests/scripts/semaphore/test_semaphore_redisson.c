@@ -256,6 +256,56 @@ PERMITS_TEST(who_waits_for_ours_does_not)
     assert_like(permits_touch(f, "u3:1", "u2:1"), "2 * 0 0 0 (*) *");
 }
 
+/* ---- what is known of those who hold ---- */
+
+/* A holder renews alone for as long as its own client's fence_keep_ms says, not for
+   as long as that of whoever finds the zset gone. */
+PERMITS_TEST(whoever_keeps_fences_for_less_finds_what_others_hold)
+{
+    permits_set(f, 3);
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 3000});
+    lua_lock_shift(f, 60000);
+    script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
+    permits_set_life(4000);
+    permits_pass(f);
+    assert_books(f, 3, 2);
+}
+
+/* Redisson took the one of ours back, and another one: as many are known as are
+   taken. */
+static void one_of_theirs_among_as_many(script_fixture *f)
+{
+    permits_set(f, 2);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
+    permits_sweep_one(f, "u1:1", 1);
+    permits_java_take(f, 'b', 30000);
+    assert_books(f, 2, 0);
+}
+
+PERMITS_TEST(one_of_theirs_is_seen_among_as_many_of_ours)
+{
+    script_listen(f, "latchkey:in::u3");
+    one_of_theirs_among_as_many(f);
+    assert_like(permits_acquire(f, "u3:1", 2), "2 * * 1");
+    permits_look(f, "u3:1");
+    assert_int_equal(script_item(f, 2), 1);
+}
+
+/* Both of ours are gone, and are forgotten, whatever Redisson holds. */
+PERMITS_TEST(what_redisson_took_back_is_forgotten_beside_its_own)
+{
+    script_listen(f, "latchkey:in::u3");
+    one_of_theirs_among_as_many(f);
+    permits_acquire(f, "u3:1", 1);
+    for (int i = 0; i < 40 &&
+                    script_number(f, "HLEN %s", f->keys[PERMITS_HOLDERS]) > 1;
+         i++)
+        permits_look(f, "u3:1");
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
+    assert_true(permits_fence(f, "u2:1") > 0);
+}
+
 int main(void)
 {
     return check_all(script_start_server, script_stop_server);
