@@ -16,32 +16,14 @@
 
 /* Every command that a script of the read-write lock may call, first those that
    change something: of two that are denied one does. */
-static const char *const commands[] = {"hdel",
-                                       "del",
-                                       "hset",
-                                       "pexpire",
-                                       "set",
-                                       "zadd",
-                                       "zrem",
+static const char *const commands[] = {"hdel", "del", "hset", "pexpire", "set",
+                                       "zadd", "zrem",
                                        /* they change nothing */
-                                       "publish",
-                                       "pubsub",
-                                       "exists",
-                                       "get",
-                                       "mget",
-                                       "hexists",
-                                       "hget",
-                                       "hgetall",
-                                       "hlen",
-                                       "hmget",
-                                       "hscan",
-                                       "hkeys",
-                                       "pttl",
-                                       "time",
-                                       "zcount",
-                                       "zscore",
-                                       "zmscore",
-                                       "zrangebyscore",
+                                       "publish", "pubsub", "exists", "get",
+                                       "mget", "hexists", "hget", "hgetall",
+                                       "hlen", "hmget", "hscan", "hkeys",
+                                       "pttl", "time", "zcount", "zscore",
+                                       "zmscore", "zrangebyscore",
                                        "zrevrangebyscore"};
 
 static const char *const claims[] = {"r1:1", "r2:1", "u1:1", "u2:1",
@@ -114,8 +96,8 @@ static void assert_exclusive(script_fixture *f, const char *denied)
     assert_no_reader(f, writer, denied, held);
 }
 
-static void
-deny_two(script_fixture *f, const rights_scene *scene, size_t first, size_t second)
+static void deny_two(script_fixture *f, const rights_scene *scene, size_t first,
+                     size_t second)
 {
     char denied[64];
 
@@ -185,9 +167,10 @@ static void one_writes_and_reads(script_fixture *f)
 static void one_stands_aside(script_fixture *f)
 {
     rw_acquire(f, "w1:1", "w");
-    rw_acquire_as(
-        f, "w1:2",
-        (lua_rwlock_ask){.mode = 'r', .writes = "w1:1", .lease = LONG_MS});
+    rw_acquire_as(f, "w1:2",
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .writes = "w1:1",
+                                   .lease = LONG_MS});
     assert_string_equal(rw_mark(f, "aside"), "w1:1");
 }
 
@@ -322,14 +305,14 @@ static void end_one(script_fixture *f)
 
 static void take_over(script_fixture *f)
 {
-    lua_rwlock_import(f, "w1:1", strtoll(rw_fence(f, "w1:1"), NULL, 10),
-                      "w2:1", 'w');
+    lua_rwlock_import(f, "w1:1", strtoll(rw_fence(f, "w1:1"), NULL, 10), "w2:1",
+                      'w');
 }
 
 #define SCENE(name, begin, act)                                                \
     RW_TEST(name)                                                              \
     {                                                                          \
-        play(f, (rights_scene){begin, act});                                          \
+        play(f, (rights_scene){begin, act});                                   \
     }
 
 SCENE(writing_what_is_free, nobody, write_one)
