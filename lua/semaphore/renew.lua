@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- renew: lengthen the leases of many holds, each by its own key alone.
 --
--- code: 5 it does not hold all that it had, unless the zset is gone, which only
--- keep can tell.
+-- code: 5 it does not hold all that it had, unless the zset is gone, or the zset ends
+-- before the lease: only keep can tell.
 --
 -- Invariants: a lease is only lengthened, a permit is never made. One name does
 -- not keep another from being renewed, whatever its key holds. A full server does
@@ -15,7 +15,8 @@ clock.look()
 local ms = interop == '1' and lease + permits.SKEW or tonumber(lease)
 local score = string.format('%.0f', clock.ms + ms)
 
--- Returns an error; or nil, and whether all of a hold's permits are there.
+-- Returns an error; or nil, and whether all of a hold's permits are there for the whole
+-- lease. The zset may end with the counter, whatever its scores say.
 local function lengthen(key, need, claim)
     local ids = permits.ids(claim, need)
     local scores = redis.pcall('ZMSCORE', key, unpack(ids))
@@ -30,9 +31,11 @@ local function lengthen(key, need, claim)
         end
         members[i * 2 - 1], members[i * 2] = score, ids[i]
     end
+    local ends = redis.call('PTTL', key)
     -- Changes nothing; a full server lets through what follows.
     return failed(redis.pcall('ZREM', key, ''))
-        or failed(redis.pcall('ZADD', key, 'XX', 'GT', unpack(members))), true
+        or failed(redis.pcall('ZADD', key, 'XX', 'GT', unpack(members))),
+        ends < 0 or ends >= tonumber(lease)
 end
 
 for i = 1, #KEYS do

@@ -461,13 +461,14 @@ void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
 
 void lk__claim_take_confirmation(lk__claim *claim, const redisReply *reply)
 {
-    lk__keep_answer answer;
+    lk__keep_answer answer = {.is_held = false};
 
     if (lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer) !=
         LK_OK)
         on_garbage(claim, reply);
     else if (answer.is_held)
-        hold_answered(claim, claim->lease_ms, LK__GRANT_ANSWERED);
+        hold_answered(claim, lk__kept_ms(&answer, claim->lease_ms),
+                      LK__GRANT_ANSWERED);
     else if (answer.loss == LK_LOSS_REVOKED)
         on_void(claim);
     else

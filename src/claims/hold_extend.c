@@ -31,7 +31,8 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct extension *extension = (struct extension *)(void *)ask;
     lk__claim *claim = extension->claim;
-    lk__keep_answer answer;
+    lk__keep_answer answer = {.is_held = false};
+    uint64_t lease_ms;
     lk_status status;
 
     *ret_more = false;
@@ -44,8 +45,8 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         lk__claim_lose(claim, answer.loss);
         return LK_ELOST;
     }
-    lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at,
-                                             extension->lease_ms));
+    lease_ms = lk__kept_ms(&answer, extension->lease_ms);
+    lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at, lease_ms));
     if (!lk__node_gives(claim->place->node))
         return LK_EINDOUBT;
     return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;

@@ -55,7 +55,16 @@ typedef struct lk__keep_answer {
     bool is_alone; /* nobody waits for it at the server */
     bool is_apart; /* its lease has a key of its own, and keeps it */
     uint64_t top_fence;
+    uint64_t most_ms; /* of the lease asked for only so much is kept; 0: all */
 } lk__keep_answer;
+
+/* For how long it is held, of the lease that was asked for. */
+static inline uint64_t
+lk__kept_ms(const lk__keep_answer *answer, uint64_t asked_ms)
+{
+    return answer->most_ms > 0 && answer->most_ms < asked_ms ? answer->most_ms
+                                                             : asked_ms;
+}
 
 /* What a release, a leave or a force was answered. */
 typedef struct lk__close_answer {

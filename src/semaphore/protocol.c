@@ -236,6 +236,7 @@ read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
     if (ret->is_held) {
         ret->is_alone = !a.kept.waiting;
         ret->top_fence = fence;
+        ret->most_ms = a.kept.left > 0 ? (uint64_t)a.kept.left : 1;
     } else {
         ret->loss = lk__claim_loss_of(a.lost.code);
     }

@@ -97,6 +97,26 @@ SEM_TEST(permits_whose_zset_was_deleted_are_kept)
 }
 
 /* A hand-over gives three seconds; what was asked for comes after it. */
+/* As after Redisson's expire(): counter and permits go at the same time. */
+SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
+{
+    lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 2);
+    lk_hold *hold = sem_hold(semaphore, 1);
+    long long lease = (long long)wait_lease_ms(), left = 1;
+
+    locking_pass_time((unsigned)lease); /* the inbox stands */
+    server_integer(f->base->server, "PEXPIRE n %lld", 2 * lease);
+    server_integer(f->base->server, "PEXPIRE {n}:timeout %lld", 2 * lease);
+    while (left > 0) {
+        left = server_integer(f->base->server, "PTTL {n}:timeout");
+        if (left > 0)
+            assert_true((long long)lk_hold_remaining_ms(hold) <= left);
+        locking_pass_time(5);
+    }
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
 SEM_TEST(permits_that_were_handed_over_are_kept_as_well)
 {
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);

@@ -167,6 +167,18 @@ PERMITS_TEST(many_names_are_renewed_at_once)
     assert_in_range(permits_left(f, "u1:1", 1), 29000, 30000);
 }
 
+/* Asked as a whole it is told what is left. */
+PERMITS_TEST(a_renewal_does_not_tell_a_lease_beyond_the_counters_end)
+{
+    permits_set(f, 2);
+    script_redis(f, "PEXPIRE n 60000");
+    permits_acquire(f, "u1:1", 2);
+    assert_like(permits_renew(f, "u1:1", 30000), "1 ()");
+    assert_like(permits_renew(f, "u1:1", 90000), "1 (1 5)");
+    permits_keep(f, "u1:1", 0, 90000);
+    assert_in_range(script_item(f, 1), 50000, 60000);
+}
+
 PERMITS_TEST(one_name_of_another_type_keeps_no_other_from_being_renewed)
 {
     const char *const keys[] = {"text:{n}", "{n}:timeout"};
