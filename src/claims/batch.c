@@ -29,7 +29,8 @@ struct batch {
     lk__conn *conn;    /* over which it goes */
     lk__asking asking; /* before it, where a slot is half moved */
     lk__node *there;   /* that was asked last then; NULL: where the name is */
-    size_t part;       /* which key that question is about, from 1; 0: all */
+    size_t part;       /* which key that question is about, from the last, as 1;
+                          0: all */
     uint64_t sent_at;  /* when the first question that counts was sent */
     size_t count;
     size_t each;       /* so many keys each claim has in the question */
@@ -177,7 +178,9 @@ static bool part_is_held(const struct batch *batch, const redisReply *reply)
 /*
  * Of a slot that moves some keys are at one node, and some at the other: then those
  * of a hold are renewed one after the other, each where it is. A key that moves
- * meanwhile is renewed at either. Whether there is more to be asked.
+ * meanwhile is renewed at either. The name itself is the last: a reader that leaves
+ * between has it end with the last of the leases that it finds. Whether there is more
+ * to be asked.
  */
 static bool has_next_part(struct batch *batch, const redisReply *reply)
 {
@@ -286,7 +289,7 @@ static lk_status batch_ask(struct batch *batch)
     if (question == NULL)
         return LK_ENOMEM;
     if (batch->part > 0)
-        lk__question_pick(question, batch->part - 1);
+        lk__question_pick(question, batch->each - batch->part);
     batch->request.on_reply = on_renewed;
     if (batch->there != NULL)
         status = lk__cluster_ask(batch->there, &batch->asking, &batch->request,

@@ -32,6 +32,18 @@ RW_TEST(a_reader_shortens_no_others_lease)
     assert_in_range(script_pttl(f, "n"), 59000, 60000);
 }
 
+/* As a client renews key by key: another reader that leaves between finds the longer
+   one. */
+RW_TEST(a_lease_that_is_renewed_before_its_hash_is_not_cut)
+{
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    lua_rwlock_renew(f, lua_rwlock_timeout("r1:1"), "-", 60000);
+    rw_release(f, "r2:1", NULL);
+    lua_rwlock_renew(f, "n", "r1:1", 60000);
+    assert_in_range(script_pttl(f, "n"), 59000, 60000);
+}
+
 RW_TEST(a_reader_prolongs_no_others_lease)
 {
     rw_acquire_for(f, "r1:1", "r", 1000);
