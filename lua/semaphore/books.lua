@@ -427,9 +427,10 @@ function books.tell(to)
 end
 
 -- Forgets permits of ours that Redisson took back: a few, where more are known
--- than there are, or one of another library's was seen among as many. Any number is a place to begin the scan, which ends with the hash:
--- every other time it begins at 0, or what stands first was seldom met. Behind all
--- that was to be written; what it may not do, it leaves.
+-- than there are, or where one of Redisson's was seen among as many. Any number is a
+-- place to begin the scan, which ends with the hash: every other time it begins at 0,
+-- or what stands first was seldom met. Behind all that was to be written; what it may
+-- not do, it leaves.
 function books.tidy(to)
     local known = redis.pcall('HLEN', to.holders)
     if failed(known) or known <= books.taken and not books.has_stale then

@@ -56,7 +56,7 @@ bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait, uint64_t now)
 static void on_answer(lk__passing *pass, const redisReply *reply)
 {
     lk__claim *claim = pass->claim;
-    lk__keep_answer answer;
+    lk__keep_answer answer = {.is_held = false};
 
     if (lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer) !=
         LK_OK)
@@ -70,7 +70,8 @@ static void on_answer(lk__passing *pass, const redisReply *reply)
     pass->alone_until =
         answer.is_alone ? pass->ask.sent_at + ALONE_MS * LK__MS : 0;
     lk__claim_prolong(claim,
-                      lk__deadline_ns(pass->ask.sent_at, claim->lease_ms));
+                      lk__deadline_ns(pass->ask.sent_at,
+                                      lk__kept_ms(&answer, claim->lease_ms)));
 }
 
 static void

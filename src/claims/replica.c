@@ -177,7 +177,7 @@ static void renew_later(lk__need *need)
 static void on_renewal_answer(lk__need *need, const redisReply *reply)
 {
     lk_status status = lk__node_check(&need->renewal, reply);
-    lk__keep_answer answer;
+    lk__keep_answer answer = {.is_held = false};
 
     if (lk__reply_is_noscript(reply))
         return; /* it is said again */
@@ -198,7 +198,7 @@ static void on_renewal_answer(lk__need *need, const redisReply *reply)
         need->written = true;
         if (need->claim->state == LK__CLAIM_HELD)
             lk__watchdog_renewed(need->claim, need->renewal.sent_at,
-                                 need->lease_ms);
+                                 lk__kept_ms(&answer, need->lease_ms));
     }
 }
 

@@ -242,7 +242,7 @@ static lk_status answer_take(struct import *import, const redisReply *reply)
             ? protocol->read_keep(reply, import->from.fence, &kept)
             : protocol->read_import(reply, &answer);
 
-    import->left_ms = import->from.lease_ms;
+    import->left_ms = lk__kept_ms(&kept, import->from.lease_ms);
     import->is_revoked = import->borrows == LK_BORROW_TO_RELEASE &&
                          status == LK_OK && !kept.is_held &&
                          kept.loss == LK_LOSS_REVOKED;
