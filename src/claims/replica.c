@@ -208,7 +208,9 @@ on_renewal(lk__request *request, lk_status status, const redisReply *reply)
     lk__need *need = (lk__need *)(void *)request;
 
     status = lk__place_heard(need->claim->place, request, status, reply);
-    if (status == LK_OK && need->listed)
+    if (need->listed && lk__place_has_left(need->claim->place, request))
+        drive(need->replicas); /* it is renewed where it is now */
+    else if (status == LK_OK && need->listed)
         on_renewal_answer(need, reply);
     else if (reply != NULL && need->listed)
         renew_later(need); /* not done, or not by this node */
@@ -313,6 +315,13 @@ on_wait(lk__request *request, lk_status status, const redisReply *reply)
     drive(replicas);
 }
 
+/* Its renewal is before what is sent now. One that has moved here may have left
+   its renewal at the node before. */
+static bool is_on_its_way(const lk__replicas *replicas, const lk__need *need)
+{
+    return need->renewal.busy && need->renewal.conn == &replicas->lane.conn;
+}
+
 /* The smallest number of those of which its answer is to speak; 0: of none. */
 static uint64_t fewest_of(const lk__replicas *replicas)
 {
@@ -320,7 +329,7 @@ static uint64_t fewest_of(const lk__replicas *replicas)
 
     for (const lk__need *need = replicas->first; need != NULL;
          need = need->next) {
-        if ((need->written || need->renewal.busy) &&
+        if ((need->written || is_on_its_way(replicas, need)) &&
             (fewest == 0 || need->count < fewest))
             fewest = need->count;
     }

@@ -119,6 +119,7 @@ note(played_node *node, fake_link *link, const char *word, bool is_script)
         node->script_link = link;
     node->askings += strcmp(word, "ASKING") == 0;
     node->maps += strcmp(word, "CLUSTER") == 0;
+    node->waits += strcmp(word, "WAIT") == 0;
 }
 
 bool played_node_command(played *p, fake_link *link, int argc,

@@ -32,6 +32,7 @@ typedef struct played_node {
     uint64_t slow_ms; /* so late come what it says, maps, and ends of these */
     fake_link *script_link; /* on which the last one came */
     unsigned connects, maps, scripts, askings, unsubscribed; /* what came */
+    unsigned waits;
 } played_node;
 
 /* Opens a client of these hosts, with commas; NULL: n0, n1, n2. They share the

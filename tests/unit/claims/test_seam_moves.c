@@ -188,6 +188,31 @@ static void what_is_refused_for_replicas_pauses(NO_STATE)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
+/* The renewal at the master before is answered late, and the new one has nothing to
+   wait for meanwhile. */
+static void no_wait_is_for_a_renewal_that_is_elsewhere(NO_STATE)
+{
+    const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
+                                    .replica_ms = LINGER_MS};
+    call c = {0};
+
+    assert_status(lk_lock_acquire_async(masters->lock, LONG_MS, &one,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    while (!masters->is_held)
+        played_run_ms(masters, 1);
+    masters->nodes[0].says =
+        "-TRYAGAIN Multiple keys request during rehashing of "
+        "slot\r\n";
+    masters->nodes[0].slow_ms = LATE_MS;
+    move_to(1);
+    played_run_ms(masters, 3 * LATE_MS);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_in_range(masters->nodes[1].waits, 1, 10);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 /* Hardly two of them share a slot, and so a question. */
 static void all_that_is_due_is_asked_for_in_time(NO_STATE)
 {
@@ -258,6 +283,7 @@ int main(void)
         TEST(a_try_is_not_sent_to_and_fro_for_ever),
         TEST(an_answer_behind_asking_is_of_that_move_alone),
         TEST(what_is_refused_for_replicas_pauses),
+        TEST(no_wait_is_for_a_renewal_that_is_elsewhere),
         MASTERS_OWN_TEST(all_that_is_due_is_asked_for_in_time),
         TEST(what_was_given_up_is_answered_after_a_move),
     };
