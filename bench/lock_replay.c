@@ -102,21 +102,29 @@ static int arg_find(const struct call *call, int from, const char *text)
     errx(1, "a call has no argument %s", text);
 }
 
-/* Shows a pair once the scripts stay the same. A client that has not subscribed yet
-   acquires by another one, and what the server does not know is sent as its source. */
-static void pair_show(struct replay *replay, lk_lock *lock)
+static bool
+pair_watch(struct replay *replay, lk_lock *lock, redisContext *monitor)
+{
+    bool same;
+
+    lock_give(lock_take(lock));
+    same = call_watch(&replay->acquire, monitor);
+    return call_watch(&replay->release, monitor) && same;
+}
+
+/* Shows a pair. False: the pairs behind it were others, or there was a call besides,
+   and what was taken for a pair may be none. */
+static bool pair_show(struct replay *replay, lk_lock *lock)
 {
     redisContext *monitor = server_connect();
+    bool same = true;
 
     server_do(monitor, "MONITOR");
-    for (int same = 0; same < SAME_PAIRS; same++) {
-        lock_give(lock_take(lock));
-        if (!call_watch(&replay->acquire, monitor))
-            same = 0;
-        if (!call_watch(&replay->release, monitor))
-            same = 0;
-    }
+    (void)pair_watch(replay, lock, monitor);
+    for (int i = 0; i < SAME_PAIRS && same; i++)
+        same = pair_watch(replay, lock, monitor);
     redisFree(monitor);
+    return same;
 }
 
 static void replay_learn(struct replay *replay, lk_lock *lock)
@@ -124,7 +132,10 @@ static void replay_learn(struct replay *replay, lk_lock *lock)
     struct call *acquire = &replay->acquire, *release = &replay->release;
     char *number;
 
-    pair_show(replay, lock);
+    /* A client that has not subscribed yet acquires by another script, and what the
+       server does not know is sent as its source. */
+    while (!pair_show(replay, lock))
+        ;
     acquire->claim = 3 + (int)strtol(acquire->args[2], NULL, 10);
     (void)snprintf(replay->claim, sizeof(replay->claim), "%s",
                    acquire->args[acquire->claim]);
