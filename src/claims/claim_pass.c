@@ -57,6 +57,7 @@ static void on_answer(lk__passing *pass, const redisReply *reply)
 {
     lk__claim *claim = pass->claim;
     lk__keep_answer answer = {.is_held = false};
+    uint64_t lease_ms;
 
     if (lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer) !=
         LK_OK)
@@ -69,9 +70,8 @@ static void on_answer(lk__passing *pass, const redisReply *reply)
         claim->top_fence = answer.top_fence;
     pass->alone_until =
         answer.is_alone ? pass->ask.sent_at + ALONE_MS * LK__MS : 0;
-    lk__claim_prolong(claim,
-                      lk__deadline_ns(pass->ask.sent_at,
-                                      lk__kept_ms(&answer, claim->lease_ms)));
+    lease_ms = lk__kept_ms(&answer, claim->lease_ms);
+    lk__claim_prolong(claim, lk__deadline_ns(pass->ask.sent_at, lease_ms));
 }
 
 static void
