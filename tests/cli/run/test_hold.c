@@ -12,7 +12,7 @@
 #include "support/tooling.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 15000 };
+enum { SOON_MS = 15000, LEASE_MS = 30000 };
 
 #define HOLD    "eval \"$(" LK_TOOL " hold n)\" || exit; echo held; "
 #define HOLD_3S "eval \"$(" LK_TOOL " hold -l3s n)\" || exit; echo held; "
@@ -156,6 +156,8 @@ static void release_says_that_it_is_not_confirmed(NO_STATE)
     assert_non_null(strstr(tool_err(t), "the server has not confirmed that it "
                                         "is given back: "));
     tool_free(t);
+    /* Where the release was not sent, the lease ends it. */
+    assert_true(wait_until(is_free, NULL, LEASE_MS + SOON_MS));
 }
 
 /* The last one first. */
