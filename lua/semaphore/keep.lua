@@ -41,8 +41,10 @@ for i = 1, #it.ids do
     end
 end
 local left = redis.call('PTTL', holders_key)
--- The zset ends with the counter, whatever its scores say.
-local ends = redis.call('PTTL', zset_key)
+-- The zset ends with the counter, whatever its scores say. One that ends alone is put
+-- back by whoever looks next.
+local ends = redis.call('PTTL', counter_key) == -1 and -1
+    or redis.call('PTTL', zset_key)
 bad = failed(redis.pcall('PEXPIRE', holders_key, queue.text(math.max(left,
     ms + life))))
 if not bad and #short > 0 then
@@ -54,4 +56,4 @@ end
 books.sums.ends = queue.text(math.max(books.sums.ends, score))
 books.note(to, {}, ms + life)
 local kept = math.max(it.till - clock.ms, tonumber(lease))
-return {KEPT, ends > 0 and math.min(ends, kept) or kept, waits and 1 or 0}
+return {KEPT, ends >= 0 and math.min(ends, kept) or kept, waits and 1 or 0}

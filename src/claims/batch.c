@@ -92,7 +92,8 @@ static lk_status read_whole(struct batch *batch, const redisReply *reply)
         lk__claim_lose(claim, answer.loss);
     else
         lk__claim_kept(claim, batch->request.sent_at, batch->inbox_at);
-    batch->leases[0] = lk__kept_ms(&answer, batch->leases[0]);
+    batch->leases[0] = lk__claim_kept_ms(claim, &answer, batch->request.sent_at,
+                                         batch->leases[0]);
     claim->is_apart = answer.is_apart;
     return LK_OK;
 }

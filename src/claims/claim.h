@@ -10,6 +10,7 @@
 #include "engine/call.h"
 #include "server/conn.h"
 
+struct lk__keep_answer;
 struct lk__place;
 typedef struct lk__claim lk__claim;
 
@@ -305,6 +306,12 @@ uint64_t lk__claim_deadline(const lk__claim *claim);
 /* The server has lengthened the lease of a HELD claim: confirms it, and moves
    the deadline on if the server may do that now. */
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
+
+/* For how long a keep that was sent then keeps a HELD claim, of the lease that it
+   asked for. Less than that: nobody believes in it for longer from now on. */
+uint64_t lk__claim_kept_ms(lk__claim *claim,
+                           const struct lk__keep_answer *answer,
+                           uint64_t sent_at, uint64_t asked_ms);
 
 /* Makes a FOREIGN claim HELD by this handle: one that was held before, by
    another client. Its id and fence are set. */

@@ -325,6 +325,20 @@ static void deadline_moved(lk__claim *claim)
     lk__claim_arm(claim);
 }
 
+uint64_t lk__claim_kept_ms(lk__claim *claim, const lk__keep_answer *answer,
+                           uint64_t sent_at, uint64_t asked_ms)
+{
+    uint64_t kept_ms = lk__kept_ms(answer, asked_ms);
+    uint64_t deadline = lk__deadline_ns(sent_at, kept_ms);
+
+    if (kept_ms < asked_ms && lk__claim_is_valid(claim) &&
+        deadline < claim->leased_until) {
+        claim->leased_until = deadline;
+        deadline_moved(claim);
+    }
+    return kept_ms;
+}
+
 void lk__claim_confirm(lk__claim *claim)
 {
     if (!lk__claim_is_valid(claim))

@@ -70,7 +70,8 @@ static void on_answer(lk__passing *pass, const redisReply *reply)
         claim->top_fence = answer.top_fence;
     pass->alone_until =
         answer.is_alone ? pass->ask.sent_at + ALONE_MS * LK__MS : 0;
-    lease_ms = lk__kept_ms(&answer, claim->lease_ms);
+    lease_ms =
+        lk__claim_kept_ms(claim, &answer, pass->ask.sent_at, claim->lease_ms);
     lk__claim_prolong(claim, lk__deadline_ns(pass->ask.sent_at, lease_ms));
 }
 

@@ -45,7 +45,8 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         lk__claim_lose(claim, answer.loss);
         return LK_ELOST;
     }
-    lease_ms = lk__kept_ms(&answer, extension->lease_ms);
+    lease_ms = lk__claim_kept_ms(claim, &answer, ask->request.sent_at,
+                                 extension->lease_ms);
     lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at, lease_ms));
     if (!lk__node_gives(claim->place->node))
         return LK_EINDOUBT;

@@ -198,7 +198,9 @@ static void on_renewal_answer(lk__need *need, const redisReply *reply)
         need->written = true;
         if (need->claim->state == LK__CLAIM_HELD)
             lk__watchdog_renewed(need->claim, need->renewal.sent_at,
-                                 lk__kept_ms(&answer, need->lease_ms));
+                                 lk__claim_kept_ms(need->claim, &answer,
+                                                   need->renewal.sent_at,
+                                                   need->lease_ms));
     }
 }
 

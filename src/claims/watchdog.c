@@ -100,6 +100,20 @@ deadline_of(const lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
     return claim->watchdog || asked < fixed ? asked : fixed;
 }
 
+/* What the server keeps for less than was asked, as its key ends sooner, is asked
+   for again before that: somebody may let the key live on. */
+static uint64_t
+next_of(const lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
+{
+    uint64_t next = lk__watchdog_next(claim, sent_at);
+    uint64_t ms = lease_ms / 3 > RETRY_FIRST_MS ? lease_ms / 3 : RETRY_FIRST_MS;
+
+    if (claim->watchdog && lease_ms < claim->lease_ms &&
+        sent_at + ms * LK__MS < next)
+        next = sent_at + ms * LK__MS;
+    return next;
+}
+
 void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 {
     bool is_look = !claim->watchdog && claim->confirmed;
@@ -109,7 +123,7 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
     claim->is_denied = false;
     claim->renew_failures = 0;
     if (claim->renew_at <= sent_at) /* else it is to be asked once more */
-        claim->renew_at = lk__watchdog_next(claim, sent_at);
+        claim->renew_at = next_of(claim, sent_at, lease_ms);
     claim->confirmed = true;
     if (is_look) {
         lk__claim_confirm(claim);

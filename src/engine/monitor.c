@@ -69,9 +69,25 @@ static void post_wait(lk_client *client)
     client->cancel_state = was;
 }
 
+/*
+ * A callback may fork, and the child come back from it. Monitor and loop are the
+ * parent's: another thread of that may have had the mutex. So the child enters
+ * neither: a thread of the loop ends, one in a call returns to its program, and
+ * finds the door open on the way.
+ */
+static bool is_in_child(const lk_client *client)
+{
+    if (client->fork_generation == lk__fork_generation())
+        return false;
+    if (client->world->class->is_loop(client->world))
+        lk__fork_end_thread();
+    return true;
+}
+
 void lk__client_lock(lk_client *client)
 {
-    monitor_lock(client);
+    if (!is_in_child(client))
+        monitor_lock(client);
 }
 
 bool lk__client_is_busy(lk_client *client)
@@ -125,6 +141,8 @@ static void leave(lk_client *client, bool sends)
 {
     uint64_t at;
 
+    if (is_in_child(client))
+        return;
     client->upper->settle(client);
     if (client->first_watch != NULL)
         lk__watches_look(client);
@@ -151,20 +169,6 @@ static bool batch_look(const lk_client *client, lk__posts *posts)
     if (is_over)
         posts->sent_at = lk__client_now(client);
     return is_over;
-}
-
-/*
- * A callback may fork, and the child come back from it. Monitor and loop are the
- * parent's: another thread of that may have had the mutex. So the child enters
- * neither: a thread of the loop ends, one in a call returns to its program.
- */
-static bool is_in_child(const lk_client *client)
-{
-    if (client->fork_generation == lk__fork_generation())
-        return false;
-    if (client->world->class->is_loop(client->world))
-        lk__fork_end_thread();
-    return true;
 }
 
 /* Runs what is due, unlocked; most of them at the most. False: it is outside the

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,97 +463,6 @@ static void a_child_of_clone_is_told(void **state)
     other_child_is_told(*state, clone_plainly);
 }
 
-/* ---- a callback forks ---- */
-
-struct forker {
-    _Atomic pid_t child; /* 0: the callback has not run */
-    bool is_child;
-};
-
-static void fork_in_callback(lk_status status, bool locked, void *data)
-{
-    struct forker *forker = data;
-    pid_t pid = fork();
-
-    (void)status;
-    (void)locked;
-    forker->is_child = pid == 0;
-    atomic_store(&forker->child, pid);
-}
-
-static bool has_forked(void *data)
-{
-    struct forker *forker = data;
-
-    return atomic_load(&forker->child) != 0;
-}
-
-struct ending {
-    pid_t pid;
-    int status;
-};
-
-static bool has_ended(void *data)
-{
-    struct ending *child = data;
-
-    return waitpid(child->pid, &child->status, WNOHANG) != 0;
-}
-
-/* It does not run its parent's loop: that would take its parent's events. */
-static void a_child_that_returns_from_a_callback_ends(void **state)
-{
-    locking *f = *state;
-    struct family family;
-    struct forker forker = {0};
-    struct ending child = {0};
-    bool ended;
-
-    family_make(f, &family, 0);
-    assert_status(lk_lock_is_locked_async(family.lock, fork_in_callback,
-                                          &forker),
-                  LK_OK);
-    assert_true(wait_until(has_forked, &forker, SOON_MS));
-    child.pid = atomic_load(&forker.child);
-    assert_true(child.pid > 0);
-    ended = wait_until(has_ended, &child, SOON_MS);
-    if (!ended)
-        (void)kill(child.pid, SIGKILL);
-    assert_true(ended);
-    assert_true(WIFEXITED(child.status));
-    assert_int_equal(WEXITSTATUS(child.status), 0);
-    assert_status(lk_hold_check(family.hold), LK_OK);
-    family_end(&family);
-}
-
-/* Another thread may have been in the monitor when it forked. */
-static void a_child_that_returns_from_dispatch_is_told(void **state)
-{
-    locking *f = *state;
-    struct family family;
-    struct forker forker = {0};
-    struct pollfd told = {.events = POLLIN};
-
-    family_make(f, &family, 1);
-    told.fd = lk_client_fd(family.client);
-    assert_status(lk_lock_is_locked_async(family.lock, fork_in_callback,
-                                          &forker),
-                  LK_OK);
-    while (atomic_load(&forker.child) == 0 && !forker.is_child) {
-        lk_status status;
-
-        assert_int_equal(poll(&told, 1, SOON_MS), 1);
-        status = lk_client_dispatch(family.client);
-        if (forker.is_child) {
-            EXPECT(status == LK_EFORKED);
-            (void)raise(SIGKILL);
-        }
-        assert_status(status, LK_OK);
-    }
-    child_succeeds(atomic_load(&forker.child));
-    family_end(&family);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,8 +476,6 @@ int main(void)
         LOCKING_TEST(a_child_may_open_a_client_of_its_own),
         LOCKING_TEST(a_child_of_underscore_fork_is_told),
         LOCKING_TEST(a_child_of_clone_is_told),
-        LOCKING_TEST(a_child_that_returns_from_a_callback_ends),
-        LOCKING_TEST(a_child_that_returns_from_dispatch_is_told),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

@@ -96,8 +96,13 @@ SEM_TEST(permits_whose_zset_was_deleted_are_kept)
     sem_assert_clean(f, 3);
 }
 
-/* A hand-over gives three seconds; what was asked for comes after it. */
 /* As after Redisson's expire(): counter and permits go at the same time. */
+static void both_end_in(semaphores *f, long long ms)
+{
+    server_integer(f->base->server, "PEXPIRE n %lld", ms);
+    server_integer(f->base->server, "PEXPIRE {n}:timeout %lld", ms);
+}
+
 SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
 {
     lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 2);
@@ -105,8 +110,7 @@ SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
     long long lease = (long long)wait_lease_ms(), left = 1;
 
     locking_pass_time((unsigned)lease); /* the inbox stands */
-    server_integer(f->base->server, "PEXPIRE n %lld", 2 * lease);
-    server_integer(f->base->server, "PEXPIRE {n}:timeout %lld", 2 * lease);
+    both_end_in(f, 2 * lease);
     while (left > 0) {
         left = server_integer(f->base->server, "PTTL {n}:timeout");
         if (left > 0)
@@ -117,6 +121,47 @@ SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
+static lk_hold *hold_for(semaphores *f, int lease_ms)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = (uint64_t)lease_ms};
+
+    return sem_hold(sem_of(f, locking_open(f->base, &options), 2), 1);
+}
+
+/* The end comes while it is believed already: from the next renewal on it is not. */
+SEM_TEST(what_is_believed_ends_with_the_counter)
+{
+    const int lease = (int)wait_scaled_ms(6000);
+    lk_hold *hold = hold_for(f, lease);
+    long long left = lease;
+
+    both_end_in(f, lease * 2 / 3);
+    while (left > 0) {
+        left = server_integer(f->base->server, "PTTL {n}:timeout");
+        if (left > 0 && left < lease / 6)
+            assert_true((long long)lk_hold_remaining_ms(hold) <= left);
+        locking_pass_time(5);
+    }
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* It is asked for again before each end, which somebody moves on. */
+SEM_TEST(a_counter_that_lives_on_keeps_what_is_held)
+{
+    const int lease = (int)wait_scaled_ms(6000);
+    lk_hold *hold = hold_for(f, lease);
+
+    for (int i = 0; i < lease / 100; i++) {
+        both_end_in(f, lease / 4);
+        locking_pass_time(100);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* A hand-over gives three seconds; what was asked for comes after it. */
 SEM_TEST(permits_that_were_handed_over_are_kept_as_well)
 {
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);

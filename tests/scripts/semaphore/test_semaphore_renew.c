@@ -179,6 +179,16 @@ PERMITS_TEST(a_renewal_does_not_tell_a_lease_beyond_the_counters_end)
     assert_in_range(script_item(f, 1), 50000, 60000);
 }
 
+/* Whoever looks next puts it back. */
+PERMITS_TEST(a_zset_that_ends_alone_cuts_no_lease)
+{
+    permits_set(f, 2);
+    permits_acquire(f, "u1:1", 2);
+    script_redis(f, "PEXPIRE {n}:timeout 60000");
+    assert_like(permits_renew(f, "u1:1", 90000), "1 (1 5)");
+    assert_like(permits_keep(f, "u1:1", 0, 90000), "1 90000 *");
+}
+
 PERMITS_TEST(one_name_of_another_type_keeps_no_other_from_being_renewed)
 {
     const char *const keys[] = {"text:{n}", "{n}:timeout"};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A callback that forks, and a child that comes back from it. Monitor and loop are
+ * its parent's there, and a thread that had the client's mutex is not there.
+ */
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 3000, FORKS = 40, TOLD = 7, NOT_TOLD = 8 };
+
+struct forker {
+    _Atomic pid_t child; /* 0: the callback has not run */
+    bool is_child;
+};
+
+static void fork_in_callback(lk_status status, bool locked, void *data)
+{
+    struct forker *forker = data;
+    pid_t pid = fork();
+
+    (void)status;
+    (void)locked;
+    forker->is_child = pid == 0;
+    atomic_store(&forker->child, pid);
+}
+
+static bool has_forked(void *data)
+{
+    struct forker *forker = data;
+
+    return atomic_load(&forker->child) != 0;
+}
+
+struct ending {
+    pid_t pid;
+    int status;
+};
+
+static bool has_ended(void *data)
+{
+    struct ending *child = data;
+
+    return waitpid(child->pid, &child->status, WNOHANG) != 0;
+}
+
+static void child_ends(pid_t pid, int code)
+{
+    struct ending child = {.pid = pid};
+    bool ended;
+
+    assert_true(pid > 0);
+    ended = wait_until(has_ended, &child, SOON_MS);
+    if (!ended)
+        (void)kill(pid, SIGKILL);
+    assert_true(ended);
+    assert_true(WIFEXITED(child.status));
+    assert_int_equal(WEXITSTATUS(child.status), code);
+}
+
+static void fork_once(lk_lock *lock)
+{
+    struct forker forker = {0};
+
+    assert_status(lk_lock_is_locked_async(lock, fork_in_callback, &forker),
+                  LK_OK);
+    assert_true(wait_until(has_forked, &forker, SOON_MS));
+    child_ends(atomic_load(&forker.child), 0);
+}
+
+/* It does not run its parent's loop: that would take its parent's events. */
+static void a_child_that_returns_from_a_callback_ends(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold(lock);
+
+    fork_once(lock);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+struct asking {
+    lk_lock *lock;
+    atomic_bool ends;
+};
+
+static void *ask_again_and_again(void *data)
+{
+    struct asking *asking = data;
+    bool locked;
+
+    while (!atomic_load(&asking->ends))
+        (void)!lk_lock_is_locked(asking->lock, &locked);
+    return NULL;
+}
+
+/* Another thread has the client's mutex at some of the forks. */
+static void a_child_waits_for_no_thread_of_its_parent(void **state)
+{
+    locking *f = *state;
+    struct asking asking = {.lock =
+                                locking_lock(f, locking_open(f, NULL), "n")};
+    pthread_t threads[2];
+
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_again_and_again,
+                                        &asking),
+                         0);
+    for (int i = 0; i < FORKS; i++)
+        fork_once(asking.lock);
+    atomic_store(&asking.ends, true);
+    for (size_t i = 0; i < 2; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
+static void a_child_that_returns_from_dispatch_is_told(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    locking *f = *state;
+    lk_client *client = locking_open(f, &options);
+    lk_lock *lock = locking_lock(f, client, "n");
+    struct forker forker = {0};
+    struct pollfd told = {.fd = lk_client_fd(client), .events = POLLIN};
+
+    assert_status(lk_lock_is_locked_async(lock, fork_in_callback, &forker),
+                  LK_OK);
+    while (atomic_load(&forker.child) == 0) {
+        lk_status status;
+
+        assert_int_equal(poll(&told, 1, SOON_MS), 1);
+        status = lk_client_dispatch(client);
+        if (forker.is_child)
+            _exit(status == LK_EFORKED ? TOLD : NOT_TOLD);
+        assert_status(status, LK_OK);
+    }
+    child_ends(atomic_load(&forker.child), TOLD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LOCKING_TEST(a_child_that_returns_from_a_callback_ends),
+        LOCKING_TEST(a_child_waits_for_no_thread_of_its_parent),
+        LOCKING_TEST(a_child_that_returns_from_dispatch_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}
