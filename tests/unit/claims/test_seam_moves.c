@@ -206,7 +206,7 @@ static void no_wait_is_for_a_renewal_that_is_elsewhere(NO_STATE)
         "slot\r\n";
     masters->nodes[0].slow_ms = LATE_MS;
     move_to(1);
-    played_run_ms(masters, 3 * LATE_MS);
+    played_run_ms(masters, 3 * (uint64_t)LATE_MS);
     assert_int_equal(atomic_load(&c.ends), 1);
     assert_in_range(masters->nodes[1].waits, 1, 10);
     assert_status(call_wait(&c, NULL), LK_OK);
