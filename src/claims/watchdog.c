@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * When holds are renewed. Times are rounded up to a grid of a 600th of the lease, so
+ * When holds are renewed. Times are rounded down to a grid of a 600th of the lease, so
  * that claims which are due at about the same time share a batch, and batches
  * stay spread over the time in which the claims were acquired.
  */
