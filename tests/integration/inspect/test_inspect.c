@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Who has a name, ending a hold by its owner, and how the calls that look end. What is
- * listed: test_inspect_list.c.
+ * What is told of a name's holder, how an owner ends a hold, and how the calls that
+ * look end. test_inspect_list.c has what is listed.
  */
 
 #include <latchkey/latchkey.h>
