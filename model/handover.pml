@@ -344,8 +344,11 @@ end:
                 (k != 2 || me.state[0] == OVER || me.state[0] == EXPORTED) ->
                 me.state[k] = SEEKS; ask(ACQUIRE, 0) }
     :: atomic { me.state[k] == SEEKS && may_ask -> ask(ACQUIRE, 0) }
-    /* Its answer was lost: the text is used up, and the lease will end. */
-    :: atomic { me.state[k] == IMPORTS && may_ask -> forget(k) }
+    /* The answer was lost: the text may be used up, and the lease will end. The
+       exporter knows what it exported nevertheless. */
+    :: atomic { me.state[k] == IMPORTS && may_ask ->
+                forget(k);
+                me.state[k] = (home(k) == c -> EXPORTED : OVER) }
 #ifndef NO_LOOK
     :: atomic { me.state[k] == WAITS && may_ask &&
                 (me.looks || me.bound[k] != now) ->
