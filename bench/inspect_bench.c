@@ -6,7 +6,7 @@
  * PING every half millisecond. That is measured in turns with and without the
  * looks, so that a busy minute falls on both.
  *
- *   build/release/bench/inspect_bench
+ *   build/strict/bench/inspect_bench
  */
 
 #include <latchkey/latchkey.h>

@@ -31,7 +31,7 @@ static void column(const struct rounds *rounds, size_t offset, double *ret)
 /* Of the double that lies at offset in each of the rounds. */
 static double median(const struct rounds *rounds, size_t offset)
 {
-    double values[ROUNDS], foreign[ROUNDS];
+    double values[ROUNDS] = {0}, foreign[ROUNDS] = {0};
 
     column(rounds, offset, values);
     column(rounds, rounds->foreign, foreign);

@@ -163,7 +163,7 @@ static void on_released(lk_status status, void *data)
     if (atomic_load(&loop->scene->over))
         return;
     if (status !=
-        LK_EINDOUBT) /* late on a busy machine; it goes on by itself */
+        LK_EPENDING) /* late on a busy machine; it goes on by itself */
         must(status, "release");
     (void)atomic_fetch_add(&loop->scene->pairs, 1);
     loop_turn(loop);

@@ -16,6 +16,8 @@ if(LK_HTTP AND MICROHTTPD_FOUND)
     set(LK_MICROHTTPD "${CMAKE_MATCH_0}")
   endif()
 endif()
-if(NOT LK_MICROHTTPD)
-  message(STATUS "No libmicrohttpd: latchkey serve and metrics --listen say so")
+if(NOT LK_MICROHTTPD AND LK_HTTP)
+  message(WARNING "No libmicrohttpd (Debian: libmicrohttpd-dev): the tool is "
+    "built without `latchkey serve` and `latchkey metrics --listen`. "
+    "LK_HTTP=OFF says that this is meant.")
 endif()

@@ -38,8 +38,11 @@ static int start(const char *member)
 static int give_up(lk_latch *latch, const char *member)
 {
     bool is_open;
-    lk_status status = lk_latch_leave(latch, member, &is_open);
+    lk_status status;
 
+    do
+        status = lk_latch_leave(latch, member, &is_open);
+    while (lk_status_is_retriable(status));
     if (status != LK_OK)
         return fail("leave; the others may start", status);
     if (is_open)
@@ -50,12 +53,12 @@ static int give_up(lk_latch *latch, const char *member)
 
 static int start_together(lk_latch *latch, const char *member, uint64_t size)
 {
-    lk_status status = lk_latch_arrive(latch, size, member);
+    lk_status status;
 
-    /* No answer: perhaps it counted. Saying it twice counts once. */
-    if (status == LK_EINDOUBT)
+    do /* a member counts once, however often it says so */
         status = lk_latch_arrive(latch, size, member);
-    if (status != LK_OK && status != LK_EINDOUBT)
+    while (lk_status_is_retriable(status));
+    if (status != LK_OK)
         return fail("arrive", status);
 
     status = lk_latch_wait(latch, WAIT_MS, NULL);

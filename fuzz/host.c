@@ -97,7 +97,7 @@ static const char *argument(const command *c, int i)
 
 static void note(host *h, const command *c)
 {
-    if (strncmp(argument(c, 0), h->client->id, 36) == 0)
+    if (strncmp(argument(c, 0), h->client->id, LK__CLIENT_ID_SIZE) == 0)
         (void)snprintf(h->owner, sizeof(h->owner), "%s", argument(c, 0));
 }
 
@@ -113,13 +113,6 @@ static void note_channel(host *h, fake_link *link, const char *channel)
 
 /* ---- proper answers ----------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t size = strlen(name), tail = strlen(end);
-
-    return size >= tail && strcmp(name + size - tail, end) == 0;
-}
-
 static void numbers(answer *a, size_t count, ...)
 {
     va_list args;
@@ -133,145 +126,158 @@ static void numbers(answer *a, size_t count, ...)
 
 #define N(number) ((int64_t)(number))
 
-static void answer_acquire(host *h, answer *a)
-{
-    if (h->queues) {
-        numbers(a, 4, N(0), N(LEASE_MS), ++h->ticket, N(0));
-        return;
-    }
-    h->fence += 1000000;
-    numbers(a, 4, N(1), h->fence, N(LEASE_MS), h->fence + 63);
-}
+typedef enum when { ALWAYS, IF_QUEUES, IF_INFO } when;
 
-static void answer_import(host *h, answer *a)
-{
-    h->fence += 1000000;
-    numbers(a, 4, N(1), N(LEASE_MS), h->fence, h->fence + 63);
-}
-
-static void answer_touch(const host *h, answer *a, const command *c)
-{
-    int count = c->argc - 3 - c->keys - 3;
-
-    put(a, "*%d\r\n:%d\r\n:0\r\n:0\r\n:0\r\n", 4 + count, LEASE_MS);
-    for (int i = 0; i < count; i++)
-        put(a, ":%" PRId64 "\r\n", h->ticket);
-}
-
-/* ---- of a lock, as lua/lock/lock.table has it ---- */
-
-static void answer_lock_touch(const host *h, answer *a, const command *c)
-{
-    int count = c->argc - 3 - c->keys - 6;
-
-    put(a, "*7\r\n:2\r\n:%d\r\n:0\r\n:0\r\n:0\r\n*%d\r\n", LEASE_MS, count);
-    for (int i = 0; i < count; i++)
-        put(a, ":%" PRId64 "\r\n", h->ticket);
-    put(a, "*0\r\n");
-}
-
-static void answer_lock_held(host *h, answer *a)
-{
-    h->fence += 1000000;
-    numbers(a, 4, N(1), h->fence, N(LEASE_MS), N(63));
-}
-
+/*
+ * What each script says as lua/FAMILY/FAMILY.table has it, word by word: a number, or
+ *
+ *   F  a new fence       T  a new ticket     L  the lease
+ *   K  a list: the ticket of each member that was asked about
+ *   E  a list of nothing       m  a mode     $text
+ *
+ * The first that fits counts: as long as the input has them queue, and if what is asked
+ * for is the information of a name.
+ */
 static const struct {
-    const char *name, *text;
-} lock_forms[] = {
-    {"lock_keep", "*4\r\n:1\r\n:30000\r\n:0\r\n:63\r\n"},
-    {"lock_renew", "*2\r\n:1\r\n*0\r\n"},
-    {"lock_close", "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n"},
-    {"lock_see", "*4\r\n:1\r\n:0\r\n*0\r\n*0\r\n"},
-    {"lock_revoke", "*3\r\n:1\r\n:30000\r\n:1\r\n"},
-    {"lock_forget", "*1\r\n:2\r\n"},
-    {"lock_term", "*3\r\n:1\r\n:30000\r\n:5\r\n"},
-};
-
-/* False: it is of another kind. */
-static bool answer_lock(host *h, answer *a, const command *c)
-{
-    const char *name = c->script;
-
-    if (strcmp(name, "lock_acquire") == 0 && h->queues) {
-        numbers(a, 4, N(2), N(LEASE_MS), ++h->ticket, N(0));
-        return true;
-    }
-    if (strcmp(name, "lock_acquire") == 0 || strcmp(name, "lock_import") == 0) {
-        answer_lock_held(h, a);
-        return true;
-    }
-    if (strcmp(name, "lock_touch") == 0) {
-        answer_lock_touch(h, a, c);
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(lock_forms) / sizeof(lock_forms[0]); i++) {
-        if (strcmp(name, lock_forms[i].name) == 0) {
-            put(a, "%s", lock_forms[i].text);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- of the other kinds ---- */
-
-/* One form does for all of them: it is told by the end of the name. The first that
-   fits counts. */
-static const struct {
-    const char *end;
-    const char *text; /* NULL: made below */
+    const char *name;
+    when when;
+    const char *words;
 } forms[] = {
-    {"redlock_acquire", "*1\r\n:1\r\n"},
-    {"redlock_renew", "*1\r\n:1\r\n"},
-    {"_acquire", NULL},
-    {"_touch", NULL},
-    {"_recheck", NULL},
-    {"_look", NULL},
-    {"_wait", NULL},
-    {"_confirm", NULL},
-    {"_import", NULL},
-    {"_renew", "*0\r\n"},
-    {"_info", "*3\r\n*0\r\n:0\r\n*0\r\n"},
-    {"_pass", "*2\r\n:0\r\n:0\r\n"},
-    {"flight_join", "*1\r\n:3\r\n"},
-    {"latch_count", "*2\r\n:1\r\n$1\r\n5\r\n"},
-    {"cell_read", "*3\r\n:1\r\n:7\r\n$5\r\nvalue\r\n"},
-    {"cell_write", "*2\r\n:1\r\n:8\r\n"},
-    {"cell_delete", "*2\r\n:1\r\n:7\r\n"},
-    {"", "*3\r\n:1\r\n:0\r\n:0\r\n"},
+    {"lock_acquire", IF_QUEUES, "2 L T 0"},
+    {"lock_acquire", ALWAYS, "1 F L 63"},
+    {"lock_close", ALWAYS, "1 2 0 0"},
+    {"lock_touch", ALWAYS, "2 L 0 0 0 K E"},
+    {"lock_keep", ALWAYS, "1 L 0 63"},
+    {"lock_renew", ALWAYS, "1 E"},
+    {"lock_see", ALWAYS, "1 0 E E"},
+    {"lock_import", ALWAYS, "1 F L 63"},
+    {"lock_revoke", ALWAYS, "1 L 1"},
+    {"lock_forget", ALWAYS, "2"},
+    {"lock_term", ALWAYS, "1 L 5"},
+    {"rwlock_acquire", IF_QUEUES, "2 L T 0"},
+    {"rwlock_acquire", ALWAYS, "1 F L"},
+    {"rwlock_close", ALWAYS, "1 2 0 0"},
+    {"rwlock_touch", ALWAYS, "2 L 0 0 0 K E"},
+    {"rwlock_keep", ALWAYS, "1 L 0 0"},
+    {"rwlock_renew", ALWAYS, "1 E"},
+    {"rwlock_downgrade", ALWAYS, "1 L 0 0"},
+    {"rwlock_state", ALWAYS, "1 0"},
+    {"rwlock_revoke", ALWAYS, "1 L 1"},
+    {"rwlock_force", ALWAYS, "1 2 0 0"},
+    {"rwlock_import", ALWAYS, "1 F L m"},
+    {"rwlock_see", ALWAYS, "1 0 E E"},
+    {"rwlock_forget", ALWAYS, "2"},
+    {"semaphore_acquire", IF_QUEUES, "2 L T 0"},
+    {"semaphore_acquire", ALWAYS, "1 F L"},
+    {"semaphore_close", ALWAYS, "1 2 0 0"},
+    {"semaphore_touch", ALWAYS, "2 L 0 0 0 K E"},
+    {"semaphore_keep", ALWAYS, "1 L 0"},
+    {"semaphore_renew", ALWAYS, "1 E"},
+    {"semaphore_resize", ALWAYS, "1 0 0"},
+    {"semaphore_see", IF_INFO, "3 5 E E"},
+    {"semaphore_see", ALWAYS, "1 5 4"},
+    {"semaphore_import", ALWAYS, "1 F L 1"},
+    {"semaphore_revoke", ALWAYS, "1 L 1"},
+    {"semaphore_forget", ALWAYS, "2"},
+    {"plain_semaphore_acquire", IF_QUEUES, "2 L T 0"},
+    {"plain_semaphore_acquire", ALWAYS, "1"},
+    {"plain_semaphore_touch", ALWAYS, "3 L 0 0 0 0 K"},
+    {"plain_semaphore_close", ALWAYS, "1 0 0 0"},
+    {"plain_semaphore_change", ALWAYS, "1 1 0 0"},
+    {"plain_semaphore_see", IF_INFO, "3 5 E E"},
+    {"plain_semaphore_see", ALWAYS, "1 4"},
+    {"plain_semaphore_forget", ALWAYS, "2"},
+    {"latch_acquire", IF_QUEUES, "2 L 5 $n 0 0"},
+    {"latch_acquire", ALWAYS, "1 5 1 0"},
+    {"latch_touch", IF_QUEUES, "2 L 5 $n 0 0"},
+    {"latch_touch", ALWAYS, "1 5 1 0"},
+    {"latch_close", ALWAYS, "1 1"},
+    {"latch_change", ALWAYS, "1 0"},
+    {"latch_see", IF_INFO, "3 5 E E"},
+    {"latch_see", ALWAYS, "1 $5"},
+    {"latch_forget", ALWAYS, "2"},
+    {"siglock_acquire", ALWAYS, "1 L"},
+    {"siglock_close", ALWAYS, "1 1"},
+    {"siglock_renew", ALWAYS, "1 E"},
+    {"siglock_see", ALWAYS, "1 0 E E"},
+    {"siglock_import", ALWAYS, "1 L"},
+    {"siglock_revoke", ALWAYS, "1 L 1"},
+    {"redlock_acquire", ALWAYS, "1"},
+    {"redlock_keep", ALWAYS, "1"},
+    {"redlock_close", ALWAYS, "1 1 1"},
+    {"flight_join", ALWAYS, "3"},
+    {"flight_land", ALWAYS, "1"},
+    {"flight_leave", ALWAYS, "1"},
+    {"cell_read", ALWAYS, "1 7 $value"},
+    {"cell_write", ALWAYS, "1 8"},
+    {"cell_delete", ALWAYS, "1 7"},
 };
 
-/* What depends on what was granted before. */
-static void answer_changing(host *h, answer *a, const command *c)
+/* The members are what follows the arguments that each family has before them. */
+static void put_tickets(const host *h, answer *a, const command *c)
 {
-    const char *name = c->script;
+    int before = strcmp(c->script, "semaphore_touch") == 0 ? 5 : 6;
+    int count = c->argc - 3 - c->keys - before;
 
-    if (ends_with(name, "_acquire"))
-        answer_acquire(h, a);
-    else if (ends_with(name, "_touch"))
-        answer_touch(h, a, c);
-    else if (ends_with(name, "_import"))
-        answer_import(h, a);
-    else if (ends_with(name, "_confirm"))
-        numbers(a, 4, N(1), N(LEASE_MS), N(0), h->fence + 63);
-    else
-        numbers(a, 8, N(0), N(LEASE_MS), h->ticket, N(0), N(0), N(0), N(0),
-                N(0));
+    put(a, "*%d\r\n", count < 0 ? 0 : count);
+    for (int i = 0; i < count; i++)
+        put(a, ":%" PRId64 "\r\n", h->ticket);
 }
 
+static void
+put_word(host *h, answer *a, const command *c, const char *word, size_t size)
+{
+    if (*word == 'F')
+        put(a, ":%" PRId64 "\r\n", h->fence += 1000000);
+    else if (*word == 'T')
+        put(a, ":%" PRId64 "\r\n", ++h->ticket);
+    else if (*word == 'L')
+        put(a, ":%d\r\n", LEASE_MS);
+    else if (*word == 'K')
+        put_tickets(h, a, c);
+    else if (*word == 'E')
+        put(a, "*0\r\n");
+    else if (*word == 'm')
+        put_bulk(a, &"ruw"[h->fence / 1000000 % 3], 1);
+    else if (*word == '$')
+        put_bulk(a, word + 1, size - 1);
+    else
+        put(a, ":%.*s\r\n", (int)size, word);
+}
+
+static void put_words(host *h, answer *a, const command *c, const char *words)
+{
+    unsigned count = 1;
+
+    for (const char *at = words; *at != '\0'; at++)
+        count += *at == ' ';
+    put(a, "*%u\r\n", count);
+    while (*words != '\0') {
+        size_t size = strcspn(words, " ");
+
+        put_word(h, a, c, words, size);
+        words += size + strspn(words + size, " ");
+    }
+}
+
+static bool fits(const host *h, const command *c, size_t i)
+{
+    return strcmp(c->script, forms[i].name) == 0 &&
+           (forms[i].when != IF_QUEUES || h->queues) &&
+           (forms[i].when != IF_INFO || strcmp(argument(c, 0), "i") == 0);
+}
+
+/* A script without a form would be fuzzed with less than it says. */
 static void answer_script(host *h, answer *a, const command *c)
 {
     size_t i = 0;
 
-    if (answer_lock(h, a, c))
-        return;
-    while (!ends_with(c->script, forms[i].end))
+    while (i < sizeof(forms) / sizeof(forms[0]) && !fits(h, c, i))
         i++;
-    if (forms[i].text != NULL)
-        put(a, "%s", forms[i].text);
+    if (i == sizeof(forms) / sizeof(forms[0]))
+        input_fail(c->script);
     else
-        answer_changing(h, a, c);
+        put_words(h, a, c, forms[i].words);
 }
 
 static void answer_other(answer *a, const command *c)
@@ -436,13 +442,12 @@ static int compose(host *h, answer *a, const command *c)
 
     switch (input_below(&h->in, 18)) {
     case 4:
-        put(a, "*4\r\n:0\r\n:%" PRId64 "\r\n", input_number(&h->in));
+        put(a, "*4\r\n:2\r\n:%" PRId64 "\r\n", input_number(&h->in));
         put(a, ":%" PRId64 "\r\n:0\r\n", input_number(&h->in));
         break;
     case 5:
         code = input_number(&h->in);
-        numbers(a, 4, N(1), code, input_number(&h->in),
-                (int64_t)((uint64_t)code + input_byte(&h->in)));
+        numbers(a, 4, N(1), code, input_number(&h->in), N(input_byte(&h->in)));
         break;
     case 6:
         numbers(a, 2, N(input_below(&h->in, 10)), input_number(&h->in));
@@ -505,7 +510,7 @@ static void answer_send(host *h, fake_link *link, const answer *a, int end)
     if (end == ENDS)
         fake_end(link);
     else if (end == BREAKS)
-        fake_break(link, -ECONNRESET);
+        fake_break(link);
     else if (end == IS_MUTE)
         h->mute = link;
 }
@@ -542,14 +547,9 @@ static const fake_server server = {.on_command = on_command};
 
 void host_open(host *h, input in, const lk_client_options *options)
 {
-    static const fake_settings ways = {.connect_ns = FAKE_MS,
-                                       .request_ns = FAKE_MS,
-                                       .reply_ns = FAKE_MS};
-
     *h = (host){.in = in, .fence = 1000, .ticket = 1};
     h->world = fake_world_new(1, &server, h);
-    *fake_world_settings(h->world) = ways;
-    if (lk__client_open_in(&h->client, fake_world_base(h->world),
+    if (lk__client_open_in(&h->client, &h->world->process.base,
                            "redis://server", options) != LK_OK)
         input_fail("the client is not opened");
 }

@@ -114,7 +114,6 @@ static void run(cli *c, int argc, char **argv)
     c->command = cli_command_find(argv[at]);
     if (!is_for_here(c->command))
         return;
-    c->called = argv[at];
     (void)c->command->run(c, argc - at, argv + at);
 }
 

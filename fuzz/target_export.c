@@ -15,11 +15,11 @@ static char *text_make(input *in)
 {
     static const char *const beginnings[] =
         {"",
-         "latchkey1 lock - 01234567-0123-4123-8123-0123456789ab:7 ",
-         "latchkey1 fair - 01234567-0123-4123-8123-0123456789ab:7 9 9 ",
-         "latchkey1 rw r 01234567-0123-4123-8123-0123456789ab:7 ",
-         "latchkey1 semaphore p 01234567-0123-4123-8123-0123456789ab:7 9 ",
-         "latchkey1 siglock - 01234567-0123-4123-8123-0123456789ab:7 "};
+         "latchkey2 lock 01234567-0123-4123-8123-0123456789ab:7 ",
+         "latchkey2 fairlock 01234567-0123-4123-8123-0123456789ab:7 9 9 ",
+         "latchkey2 rwlock 01234567-0123-4123-8123-0123456789ab:7 ",
+         "latchkey2 semaphore 01234567-0123-4123-8123-0123456789ab:7 9 ",
+         "latchkey2 siglock 01234567-0123-4123-8123-0123456789ab:7 "};
     const char *begin = beginnings[input_below(in, 6)];
     size_t head = strlen(begin);
     char *text = malloc(head + in->left + 1);
@@ -58,8 +58,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     input in = {.at = bytes, .left = size};
     unsigned kind = input_below(&in, THINGS_IMPORTS);
     unsigned bits = input_byte(&in);
-    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                  .borrow = (bits & 1) != 0};
     lk_hold *hold = NULL;
     char *text = text_make(&in);
     host h;
@@ -71,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     calls_begin(&c, &h);
     c.longest_ms = INT64_MAX;
     things_new(&t, &c);
-    if (things_import(&t, kind, text, &options, &hold) == LK_OK) {
+    if (things_import(&t, kind, text, NULL, &hold) == LK_OK) {
         if (!h.may_have_given)
             input_fail("an import that nobody has confirmed");
         if ((bits & 1) != 0)

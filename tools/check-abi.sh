@@ -6,7 +6,7 @@
 # Fails if what programs link against has changed: the functions that the
 # headers declare, that abi/latchkey.map lists and that the library exports have
 # to be the same, and their types those of the baseline, abi/latchkey.abi.
-# --renew writes both files anew, from the headers. Needs build/release.
+# --renew writes both files anew, from the headers. Needs build/strict.
 #
 # The baseline is of the headers alone, so that nothing inside the library shows
 # in it: of a library made of one pointer to each function and one value of each
@@ -16,7 +16,7 @@ set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-library=build/release/liblatchkey.so
+library=build/strict/liblatchkey.so
 status=0
 
 # wrong <words>: the check has failed

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Fails if what is installed cannot be used: installs the release build into a
+# Fails if what is installed cannot be used: installs the strict build into a
 # temporary folder and builds a program against it with pkg-config and with
 # CMake, shared and static, as C and with the public header as C++. Looks at
-# what belongs to the tool as well. Needs build/release.
+# what belongs to the tool as well. Needs build/strict.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 
-cmake --install build/release --prefix "$prefix" >/dev/null
+cmake --install build/strict --prefix "$prefix" >/dev/null
 library=$(dirname "$(find "$prefix" -name liblatchkey.a)")
 for line in "LD_LIBRARY_PATH=~/.local${library#"$prefix"}" \
     "PKG_CONFIG_PATH=~/.local${library#"$prefix"}/pkgconfig"; do
@@ -147,3 +147,32 @@ has 'function __latchkey_candidates' cat \
 # shellcheck disable=SC2016 # the inner shell's
 has 'complete -F _latchkey latchkey' bash -c '. "$1" && complete -p latchkey' \
     bash "$prefix/share/bash-completion/completions/latchkey"
+
+# lacks <pattern> <options of cmake>...: no target of that build is so
+lacks()
+{
+    pattern=$1
+    shift
+    rm -rf "$work/configured"
+    cmake -G Ninja -B "$work/configured" "$@" >/dev/null
+    ninja -C "$work/configured" -t targets all >"$work/targets"
+    grep -q '^liblatchkey\.so\|/liblatchkey\.so' "$work/targets"
+    grep -E "$pattern" "$work/targets" || return 0
+    printf 'check-install: cmake %s builds what nobody asked for\n' "$*" >&2
+    exit 1
+}
+
+# Whoever says nothing gets what users get, and as a part of another project the
+# library alone, of which nothing is installed.
+lacks '^[^:]*(test_|_bench|example|interop)[^:]*: (phony|CUSTOM|C_EXEC)' -S .
+mkdir "$work/whole"
+cat >"$work/whole/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.22)
+project(whole LANGUAGES C)
+add_subdirectory($PWD latchkey)
+END
+lacks 'latchkey_cli|manual|^[^:]*test_' -S "$work/whole"
+if grep -r 'file(INSTALL' "$work/configured" --include=cmake_install.cmake; then
+    printf 'check-install: another project installs what belongs to latchkey\n' >&2
+    exit 1
+fi

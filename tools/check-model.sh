@@ -106,3 +106,52 @@ needs EARLY -DENDS=0 -DCALLS=1 -DFREEZES=1 -DCLOSES=1
 needs TICK -DENDS=0 -DCALLS=1 -DFREEZES=1
 needs FED -DTLS -DENDS=0 -DCALLS=1
 needs HANDS -DTLS -DENDS=0 -DCALLS=1
+
+model=line
+holds -DCUTS=1
+holds -DDEAFS=1
+holds -DBREAKS=1
+if [ "${1:-}" = all ]; then
+    holds -DCUTS=1 -DCANCELS=1
+    holds -DCUTS=1 -DDEAFS=1
+    holds -DCUTS=1 -DKEEPS=1
+fi
+needs BOUND
+needs LOOK
+needs ONCE -DBREAKS=1
+needs STAY -DBREAKS=1
+needs RUN -DDEAFS=1
+needs CHECK -DCUTS=1 -DKEEPS=1
+needs ALONE -DCUTS=1 -DDEAFS=1
+needs REST -DCUTS=1 -DKEEPS=1
+needs BESIDE -DCUTS=1 -DCANCELS=1 -DKEEPS=1
+
+model=rwlock
+holds
+if [ "${1:-}" = all ]; then
+    holds -DCUTS=1 -DKEEPS=0
+    holds -DDEAFS=1
+    holds -DBREAKS=1 -DKEEPS=0
+    needs LONGER
+    needs STAYS -DDEAFS=1
+    needs REST -DCUTS=1 -DKEEPS=0
+fi
+needs OWN
+needs SILENT
+needs LEAST
+needs THERE
+needs BOUND
+
+model=line_health
+holds -DCUTS=1 -DDIES=1
+holds -DBREAKS=1
+holds -DRESTARTS=1 -DDIES=1 -DCUTS=1
+holds -DTRIERS=1 -DCUTS=1 -DDIES=1
+holds -DDEAFS=2 -DORDER -DCLAIMS=4
+holds -DFREEZES=2 -DDIES=1 -DCLAIMS=4
+needs SEEN -DDIES=1
+needs FREE -DTRIERS=1 -DDIES=2
+needs END -DCUTS=1 -DDIES=1
+needs SHORT -DBREAKS=1
+needs FROZEN -DFREEZES=2 -DDIES=1 -DCLAIMS=4
+needs LAST -DDEAFS=2 -DORDER -DCLAIMS=4

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # Breaks the rules of tests/mutants/list.txt, each by itself, in a copy of the
-# tree, and runs the test that is to notice it. Fails if one of them lives. The
-# copy stays, so that the next time only what has changed is built.
+# tree, and runs the test that is to notice it. Fails if one of them lives. There is a
+# copy for each processor; they stay, so that the next time only what has changed is
+# built.
 #
 #   mutants.sh [RULE...]    these; without a name all of them
-#   mutants.sh --slice      one in SLICES of them: which ones, the commit says;
-#                           after SLICE_SECONDS none is begun any more. Of the
-#                           others it says which do not compile
+#   mutants.sh --slice N    one in N of them: which ones, the commit and the day say;
+#                           after SLICE_SECONDS none is begun any more
 #   mutants.sh --lines      breaks nothing, and says which lines are not there
 #   mutants.sh --compile    runs no test, and says which do not compile
 
@@ -16,22 +16,35 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 LIST=tests/mutants/list.txt
-PLACE=build/mutants
-COPY=$PLACE/tree
-LOG=$PWD/$PLACE/log
+TESTED=build/debug/tests.xml
 SECONDS_MOST=120
-SLICES=20
-SLICE_SECONDS=240
+SLICE_SECONDS=${LK_MUTANTS_SECONDS:-180}
 seconds_all=
 bad=0
 killed=0
 compiled=0
 left=0
 
+# place <copy>: what is done from now on is done there
+place()
+{
+    PLACE=$PWD/build/mutants/$1
+    COPY=$PLACE/tree
+    LOG=$PLACE/log
+    mkdir -p "$COPY"
+    : >"$LOG"
+}
+
 # Leaves what it says in the log.
 quietly()
 {
     "$@" >>"$LOG" 2>&1
+}
+
+# sums <folder>: what each of the files that $PLACE/names lists holds
+sums()
+{
+    (cd "$1" && xargs -d '\n' sha1sum --) <"$PLACE/names"
 }
 
 # What the tree has, and nothing else but what was built; a file that is as it
@@ -40,35 +53,55 @@ copy_make()
 {
     local name
 
-    mkdir -p "$COPY"
-    : >"$LOG"
-    git ls-files -z --cached --others --exclude-standard |
-        while IFS= read -r -d '' name; do
-            [ -e "$name" ] || continue
-            printf '%s\n' "$name"
-            cmp -s "$name" "$COPY/$name" || cp --parents -t "$COPY" "$name"
+    git ls-files --cached --others --exclude-standard |
+        while IFS= read -r name; do
+            [ ! -e "$name" ] || printf '%s\n' "$name"
         done | LC_ALL=C sort >"$PLACE/names"
     (cd "$COPY" && find . -path ./build -prune -o -type f -printf '%P\n') |
-        LC_ALL=C sort | LC_ALL=C comm -13 "$PLACE/names" - |
+        LC_ALL=C sort >"$PLACE/copied"
+    LC_ALL=C comm -13 "$PLACE/names" "$PLACE/copied" |
         while IFS= read -r name; do rm "$COPY/$name"; done
+    LC_ALL=C comm -23 "$PLACE/names" "$PLACE/copied" |
+        tr '\n' '\0' | xargs -0r cp --parents -t "$COPY"
+    { diff <(sums .) <(sums "$COPY") || true; } | sed -n 's/^< [^ ]*  //p' |
+        tr '\n' '\0' | xargs -0r cp --parents -t "$COPY"
     (cd "$COPY" && quietly cmake --preset debug --log-level=WARNING)
+}
+
+# program <test>: the program that holds it; of what is no file of tests/, the target
+# that builds it
+program()
+{
+    local kind=${1%%.*} name=${1#*.} file
+
+    file=$(find "tests/$kind" -name "test_$name.c" 2>/dev/null)
+    case $kind:$file in
+    conformance:) printf 'test_conformance_all\n' ;;
+    *: | */test_short_*) printf 'test_%s_%s\n' "$kind" "$name" ;;
+    *) printf 'test_%s_%s\n' "$kind" "$(basename "$(dirname "$file")")" ;;
+    esac
 }
 
 # build <test>
 build()
 {
-    quietly cmake --build "$COPY/build/debug" --target "test_${1/./_}"
+    quietly cmake --build "$COPY/build/debug" --target "$(program "$1")"
 }
 
 # passes <test>: a rule that is broken may make it run for ever. What is no
 # program of tests/ is run by ctest. The test may ask LK_MUTANT which rule it is.
 passes()
 {
-    local tests=$COPY/build/debug/tests
+    local tests=$COPY/build/debug/tests program
+    local arguments=("$1")
 
-    if [ -x "$tests/test_${1/./_}" ]; then
+    program=$tests/$(program "$1")
+    case $1 in # a row of a file
+    conformance.*_*) arguments=("${1%_*}" "${1##*_}*") ;;
+    esac
+    if [ -x "$program" ]; then
         quietly timeout --kill-after=10 "$SECONDS_MOST" \
-            "$tests/programs/lk_reap" "$tests/test_${1/./_}"
+            "$tests/programs/lk_reap" "$program" "${arguments[@]}"
     else
         quietly ctest --test-dir "$COPY/build/debug" -R "^${1//./\\.}\$" \
             --output-on-failure --no-tests=error
@@ -96,12 +129,21 @@ say()
     printf '%-9s %-24s %s\n' "$1" "$2" "$3"
 }
 
+# passed_before <test>: in the debug build of what the tree has now
+passed_before()
+{
+    [ -f "$TESTED" ] &&
+        grep -q "<testcase name=\"${1//./\\.}\" .*status=\"run\"" "$TESTED" &&
+        [ -z "$(find CMakeLists.txt cmake include lua sim src tests \
+            -newer "$TESTED" -print -quit)" ]
+}
+
 # A test that fails anyway proves nothing.
 sound=' '
 is_sound()
 {
     [[ $sound != *" $1 "* ]] || return 0
-    if build "$1" && passes "$1"; then
+    if passed_before "$1" || { build "$1" && passes "$1"; }; then
         sound+="$1 "
     else
         return 1
@@ -151,7 +193,7 @@ compiles()
 {
     local command
 
-    command=$(ninja -C "$COPY/build/debug" -t commands "$PWD/$COPY/$1^" |
+    command=$(ninja -C "$COPY/build/debug" -t commands "$COPY/$1^" |
         sed -n '$s| -o [^ ]* -c | -o /dev/null -c |p')
     [ -n "$command" ] || return 1
     (cd "$COPY/build/debug" && quietly eval "$command -MF /dev/null")
@@ -170,14 +212,15 @@ look_for_compile()
     cp -p "$2" "$COPY/$2" # as old as it is: nothing was built of the other
 }
 
-# The names of this commit's share: each rule comes in turn.
+# slice <parts>: the names of this commit's and this day's share. Each rule comes in
+# turn.
 slice()
 {
     local commit part
 
     commit=$(git rev-parse HEAD)
-    part=$((16#${commit:0:7} % SLICES))
-    awk -v part="$part" -v slices="$SLICES" \
+    part=$(((16#${commit:0:7} + $(date +%s) / 86400) % $1))
+    awk -v part="$part" -v slices="$1" \
         '$1 == "rule" && n++ % slices == part { print $2 }' "$LIST"
 }
 
@@ -217,33 +260,66 @@ compile_all()
     printf '%d compile\n' "$compiled"
 }
 
+# try_here <copy> <rule>...: leaves its counts in the file counts
+try_here()
+{
+    place "$1"
+    shift
+    copy_make
+    each try "$@"
+    printf '%d %d %d\n' "$killed" "$bad" "$left" >"$PLACE/counts"
+    [ "$bad" -eq 0 ] || printf 'What was said meanwhile is in %s\n' "$LOG"
+}
+
+# try_all <rule>...: a part of them in each copy; those that stand together in the list
+# are often for the same test
+try_all()
+{
+    local copies copy part
+
+    copies=$(nproc)
+    [ "$copies" -le $# ] || copies=$#
+    part=$((($# + copies - 1) / copies))
+    rm -f build/mutants/*/counts
+    for ((copy = 0; copy < copies; copy++)); do
+        try_here "$copy" "${@:copy * part + 1:part}" &
+    done
+    wait
+    read -r killed bad left < <(cat build/mutants/*/counts |
+        awk '{ for (i = 1; i <= 3; i++) n[i] += $i } END { print n[1], n[2], n[3] }')
+    # one that was ended before it could count
+    bad=$((bad + copies - $(cat build/mutants/*/counts | wc -l)))
+}
+
 main()
 {
+    local names
+
     case ${1:-} in
     --lines)
         each look_for_line
         return $((bad > 0))
         ;;
     --compile)
+        place 0
         copy_make
         compile_all
         return $((bad > 0))
         ;;
     --slice)
-        copy_make
-        compile_all
         seconds_all=$SLICE_SECONDS
-        # shellcheck disable=SC2046 # one word each
-        each try $(slice)
+        mapfile -t names < <(slice "${2:?how many parts}")
+        ;;
+    '')
+        mapfile -t names < <(awk '$1 == "rule" { print $2 }' "$LIST")
         ;;
     *)
-        copy_make
-        each try "$@"
+        names=("$@")
         ;;
     esac
+    try_all "${names[@]}"
     printf '%d killed, %d not\n' "$killed" "$bad"
     [ "$left" -eq 0 ] || printf '%d not tried: no time left\n' "$left"
-    [ "$bad" -eq 0 ] || printf 'What was said meanwhile is in %s\n' "$LOG"
     [ "$bad" -eq 0 ]
 }
 

@@ -6,24 +6,29 @@ usage: script-cost.py TABLES SERVER [ROW...]   TABLES: where a build leaves the
                                                scripts, generated/tables
 
 A row is a family and what becomes of its holds: taken and given back alone; or
-taken, queued for by another, handed over and given back, which are two holds. Without
-a name all are counted. A figure does not depend on what else the machine does, but two of
-the same differ by 5 % at times: the server collects Lua's garbage when it is due.
-The commands are those that the scripts of a hold run.
+taken, queued for by another, handed over and given back, which are two holds. Those of
+layout 3 are the scripts of lua/layout3 as they are: a hold alone; one in a ring of
+clients that queue again and hand over, of which 1 or 64 wait; the renewal of 32 holds in
+one call; a whole keep that notes the hold. Without a name all are counted. A figure does
+not depend on what else the machine does, but two of the same differ by 3 % at times: the
+server collects Lua's garbage when it is due. The commands are those that the scripts of a
+hold run.
 """
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
-import time
+
+import counting_cost
+from cost_work import Connection, Work
 
 NAME = "orders:1"
 UUIDS = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210")
-FEW, MANY = 20, 80
+FEW, MANY = 50, 300
 OURS = "latchkey:{" + NAME + "}:"
+LAYOUT3 = os.path.join(os.path.dirname(__file__), "..", "lua", "layout3", "lock")
 
 
 class Family:
@@ -65,110 +70,139 @@ PERMITS = "redisson_sc:{" + NAME + "}"
 SEMAPHORE = Family("semaphore", "p", [NAME, "{" + NAME + "}:timeout",
                                       *ours("rqh")],
                    PERMITS, [1, "s", 0, PERMITS], 5)
-ROWS = {
-    "lock-alone": (LOCK, False),
-    "lock-handover": (LOCK, True),
-    "read-alone": (read_write("r"), False),
-    "write-alone": (read_write("w"), False),
-    "write-handover": (read_write("w"), True),
-    "semaphore-alone": (SEMAPHORE, False),
-    "semaphore-handover": (SEMAPHORE, True),
-}
 
 
-class Connection:
-    def __init__(self, path):
-        for _ in range(300):
-            try:
-                self._socket = socket.socket(socket.AF_UNIX)
-                self._socket.connect(path)
-                break
-            except OSError:
-                self._socket.close()
-                time.sleep(0.2)
-        else:
-            raise SystemExit("script-cost.py: the server does not start")
-        self._file = self._socket.makefile("rb")
-
-    def ask(self, *words):
-        texts = [str(word).encode() for word in words]
-        self._socket.sendall(b"*%d\r\n" % len(texts) + b"".join(
-            b"$%d\r\n%s\r\n" % (len(text), text) for text in texts))
-        return self.read()
-
-    def read(self):
-        line = self._file.readline()
-        kind, value = line[:1], line[1:-2].decode()
-        if kind == b"-" or not line:
-            sys.exit("the server says " + (value or "nothing more"))
-        if kind == b":":
-            return int(value)
-        if kind == b"$":
-            size = int(value)
-            return None if size < 0 else self._file.read(size + 2)[:-2].decode()
-        if kind == b"*":
-            return [self.read() for _ in range(int(value))]
-        return value
-
-
-class Holds:
+class Holds(Work):
     """Takes holds and gives them back, over a server's own connection."""
 
-    def __init__(self, family, tables, path):
-        self._family, self._server = family, Connection(path)
+    def __init__(self, family, waits, tables, path):
+        super().__init__(path)
+        self._family, self._waits = family, waits
         self._inbox = Connection(path)
         self._inbox.ask("SUBSCRIBE", "latchkey:in::" + UUIDS[1])
         self._scripts = {}
         for what in ("acquire", "close"):
             with open(f"{tables}/{family.name}_{what}.lua") as script:
-                self._scripts[what] = self._server.ask("SCRIPT", "LOAD",
+                self._scripts[what] = self.server.ask("SCRIPT", "LOAD",
                                                        script.read())
 
     def _run(self, what, asked, answers):
         keys, arguments = asked
-        answer = self._server.ask("EVALSHA", self._scripts[what], len(keys),
+        answer = self.server.ask("EVALSHA", self._scripts[what], len(keys),
                                   *keys, *arguments)
         if answer[0] != answers:
             sys.exit(f"{self._family.name}_{what} answers {answer}")
         return answer[1]
 
-    def take(self, number, waits):
-        claim = f"{UUIDS[0]}:{number}"
+    def once(self, number):
+        claim, other = (f"{uuid}:{1000 + number}" for uuid in UUIDS)
         fence = self._run("acquire", self._family.acquire(claim), 1)
-        if waits:
-            self._run("acquire", self._family.acquire(f"{UUIDS[1]}:{number}"), 2)
+        if self._waits:
+            self._run("acquire", self._family.acquire(other), 2)
         self._run("close", self._family.close(claim, fence), 1)
-        if waits:
+        if self._waits:
             grant = self._inbox.read()[2].split(" ")
             self._run("close", self._family.close(grant[3], grant[6]), 1)
 
-    def end(self):
-        """Ends the server. Returns how many commands scripts ran for holds."""
-        text = self._server.ask("INFO", "commandstats")
-        calls = {name: int(number) for name, number in
-                 re.findall(r"cmdstat_(\S+?):calls=(\d+)", text)}
-        try:
-            self._server.ask("SHUTDOWN", "NOSAVE")
-        except SystemExit:
-            pass
-        besides = ("evalsha", "script|load", "subscribe", "info")
-        return sum(calls.values()) - sum(calls.get(one, 0) for one in besides)
+
+class Line(Work):
+    """What clients of layout 3 do with a lock. Waiters are there from the beginning."""
+
+    INBOX = "latchkey:in::0:0123456789abcdef:"
+
+    def __init__(self, what, clients, _tables, path):
+        super().__init__(path)
+        self._inboxes, self._scripts, self._clients = [], {}, clients
+        self.once = getattr(self, what)
+        for name in ("acquire", "close", "keep", "renew"):
+            with open(f"{LAYOUT3}/{name}.lua") as script:
+                self._scripts[name] = self.server.ask("SCRIPT", "LOAD",
+                                                       script.read())
+        self._acquire(0, "first")
+        if what == "alone":
+            self._close(0)
+        for client in range(clients if what == "ring" else 0):
+            self._inboxes.append(Connection(path))
+            self._inboxes[-1].ask("SUBSCRIBE", self.INBOX + "%032x" % client)
+        for client in range(1, len(self._inboxes)):
+            self._acquire(client)
+        for name in range(clients if what == "renew" else 0):
+            self.server.ask("HSET", self._name(name), self._claim(name), 1)
+
+    def _claim(self, number):
+        return "%032x:%016x" % (number % self._clients, number)
+
+    @staticmethod
+    def _name(number):
+        return "orders:%d" % (1000 + number)
+
+    def _run(self, name, keys, *arguments):
+        return self.server.ask("EVALSHA", self._scripts[name], len(keys), *keys,
+                                *arguments)
+
+    def _acquire(self, number, *first):
+        member = self._claim(number) + " 0123456789abcdef"
+        return self._run("acquire", [NAME, *ours("qr")], member, 3000, *first)
+
+    def _close(self, number):
+        return self._run("close", [NAME, *ours("qrx")], self._claim(number),
+                         self.INBOX, LOCK.channel)
+
+    def alone(self, number):
+        if self._acquire(number) < 0 or self._close(number) != 1:
+            sys.exit("a free name of layout 3 is not free")
+
+    def ring(self, number):
+        """Hold number is handed on, and its client queues again."""
+        if self._close(number) != 2 or self._acquire(number + self._clients) > 0:
+            sys.exit("a hold of layout 3 is not handed over")
+        self._inboxes[(number + 1) % self._clients].read()
+
+    def keep(self, number):
+        info, lease = "1764385200000016 1764385200000 30000 because", 30000
+        lease += 100 * number  # so that each lengthens it, whatever time it takes
+        if self._run("keep", [NAME, *ours("x")], self._claim(0), lease, info) < 1:
+            sys.exit("a hold of layout 3 is not kept")
+
+    def renew(self, _number):
+        names = range(self._clients)
+        if self._run("renew", [self._name(one) for one in names], 30000, "GT",
+                     *[self._claim(one) for one in names]) != 0:
+            sys.exit("a hold of layout 3 is lost")
 
 
-def instructions_of(tables, program, family, waits, number):
+ROWS = {
+    **counting_cost.ROWS,
+    "lock-alone": (Holds, LOCK, False),
+    "lock-handover": (Holds, LOCK, True),
+    "read-alone": (Holds, read_write("r"), False),
+    "write-alone": (Holds, read_write("w"), False),
+    "write-handover": (Holds, read_write("w"), True),
+    "semaphore-alone": (Holds, SEMAPHORE, False),
+    "semaphore-handover": (Holds, SEMAPHORE, True),
+    "layout3-alone": (Line, "alone", 1),
+    "layout3-1-waits": (Line, "ring", 2),
+    "layout3-64-wait": (Line, "ring", 65),
+    "layout3-renew-32": (Line, "renew", 32),
+    "layout3-keep": (Line, "keep", 1),
+}
+
+
+def instructions_of(tables, program, row, number):
     """Instructions and commands of so many holds, the server's start included."""
     with tempfile.TemporaryDirectory() as place:
         path, counts = place + "/socket", place + "/counts"
         server = subprocess.Popen(
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts,
-             program, "--port", "0", "--unixsocket", path, "--save", "",
+             program, "--port", "0", "--hz", "1", "--unixsocket", path, "--save", "",
              "--dir", place],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            holds = Holds(family, tables, path)
+            kind, *how = ROWS[row]
+            work = kind(*how, tables, path)
             for i in range(number):
-                holds.take(1000 + i, waits)
-            commands = holds.end()
+                work.once(i)
+            commands = work.end()
             server.wait()
         finally:
             server.kill()
@@ -178,9 +212,8 @@ def instructions_of(tables, program, family, waits, number):
 
 
 def cost_of(tables, program, row):
-    family, waits = ROWS[row]
-    few = instructions_of(tables, program, family, waits, FEW)
-    many = instructions_of(tables, program, family, waits, MANY)
+    few = instructions_of(tables, program, row, FEW)
+    many = instructions_of(tables, program, row, MANY)
     return [(b - a) / (MANY - FEW) for a, b in zip(few, many)]
 
 

@@ -19,7 +19,7 @@ found=$(mktemp -d) || exit 1
 trap 'rm -rf "$found"' EXIT
 
 trace=(--trace-children=yes
-    --trace-children-skip='*redis-*,/bin/*,/usr/*')
+    --trace-children-skip='*redis-*,/bin/*,/usr/*,*.sh')
 case ${LK_TEST_TRACE:-}${LK_LONG:+ long} in
 never* | long) trace=() ;;
 esac

@@ -14,9 +14,9 @@
  * cell's time and over a flush of the server, as long as its clock is not set
  * back. So a version stands for one value and for no other.
  *
- * A write that answers LK_EINDOUBT was sent, and no answer came, or only a
- * refusal when it was sent again: it may have been made. What is read afterwards
- * tells.
+ * A write, a delete or an update that returns LK_EPENDING was sent, and no answer
+ * came, or only a refusal when it was sent again: it may have been made. What is
+ * read afterwards tells; to repeat it is to write a second time.
  *
  * Threads: a handle may be used from any thread. Nobody owns a cell.
  *
@@ -96,7 +96,7 @@ LK_API LK_NODISCARD lk_status lk_cell_read_async(lk_cell *cell,
  *                     was there is overwritten
  * @param ret_version  may be NULL
  * @return LK_OK; LK_ESTALE: it is of another version, which lk_last_error()
- *         names; LK_ERANGE: more than max_size bytes; LK_EINDOUBT; LK_EOFFLINE;
+ *         names; LK_ERANGE: more than max_size bytes; LK_EPENDING; LK_EOFFLINE;
  *         or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_cell_write(lk_cell *cell, uint64_t version,
@@ -138,7 +138,7 @@ LK_API LK_NODISCARD lk_status lk_cell_write_guarded_async(
  * Makes the cell unset if it is of this version. A fence that has written stays
  * known for a week.
  *
- * @return LK_OK; LK_EUNSET: it was unset; LK_ESTALE; LK_EINDOUBT; LK_EOFFLINE;
+ * @return LK_OK; LK_EUNSET: it was unset; LK_ESTALE; LK_EPENDING; LK_EOFFLINE;
  *         or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_cell_delete(lk_cell *cell, uint64_t version);
@@ -188,7 +188,7 @@ typedef struct lk_cell_update_options {
  * @param ret_version  of what is there now, LK_CELL_UNSET if nothing is; may be
  *                     NULL
  * @return LK_OK; what fn returned; LK_ESTALE: others were faster each time, or
- *         a newer holder has written; LK_EINDOUBT: the last write may have been
+ *         a newer holder has written; LK_EPENDING: the last write may have been
  *         made; or as for a read and a write
  */
 LK_API LK_NODISCARD lk_status

@@ -8,7 +8,10 @@
  * that keeps its holds alive.
  *
  * Promise: every call returns by its deadline, which covers name resolution,
- * connecting, authentication and waiting. The connection is kept up by
+ * connecting, authentication and waiting. While the server is away a call waits
+ * for it first: a wait by its wait_ms and offline_ms, any other call, or a wait
+ * of 0, for command_timeout_ms. So no call returns LK_EOFFLINE at once, and a loop
+ * that repeats it does not spin. The connection is kept up by
  * itself; what was waiting when it broke is looked at again as soon as it
  * stands. The library prints nothing, reads no environment, installs no
  * signal handler.
@@ -36,7 +39,8 @@
 extern "C" {
 #endif
 
-/** For a wait_ms: no limit. */
+/** For a wait_ms: no limit, also while the server is away. What does not pass by
+    itself ends it all the same: LK_EAUTH, LK_EDENIED, LK_EPROTO. */
 #define LK_FOREVER ((int64_t)-1)
 
 typedef struct lk_client lk_client;
@@ -103,8 +107,10 @@ typedef struct lk_client_options {
     uint64_t db;                 /**< database number; 0 */
     uint64_t connect_timeout_ms; /**< one attempt, all steps; 2000 */
     uint64_t command_timeout_ms; /**< one request; 2000 */
-    uint64_t offline_ms;         /**< outage ridden out in a wait; 5000, in a
-                                      cluster and with Sentinel 60000 */
+    uint64_t offline_ms;         /**< outage ridden out in a wait that has a
+                                      limit; 5000, in a cluster and with Sentinel
+                                      60000. A wait that begins later gives the
+                                      server command_timeout_ms more */
     uint64_t watchdog_ms;        /**< lease of holds without one; 30000 */
     uint64_t max_pending;        /**< requests under way; 100000 */
     uint64_t interop;            /**< an lk_interop */
@@ -120,7 +126,7 @@ typedef struct lk_client_options {
     const char *tls_key_file;    /**< PEM, no password; in tls_cert_file */
     const char *tls_server_name; /**< in the certificate; the URL's host */
     uint64_t tls_verify;         /**< an lk_tls_verify */
-    const char *under;           /**< uuids of clients under whose holds this
+    const char *under;           /**< ids of clients under whose holds this
                                       program runs, with a blank between; the
                                       last 8 count. A name that this client
                                       waits for is their holds'
@@ -149,7 +155,8 @@ typedef struct lk_client_stats {
     uint64_t scripts_lost; /**< scripts sent again in full: server forgot */
     uint64_t grants;       /**< grants received by hand-over */
     uint64_t grants_late;  /**< of these confirmed before they were believed */
-    uint64_t grants_void;  /**< grants nobody waited for: passed on */
+    uint64_t grants_void;  /**< grants nobody waited for: passed on, or
+                                left to end after 3 s if there are many */
     uint64_t passes;       /**< holds handed over within this client */
     uint64_t acquires;     /**< holds obtained */
     uint64_t releases;     /**< holds released */
@@ -258,7 +265,7 @@ LK_API LK_NODISCARD lk_status lk_client_shutdown_async(lk_client *client,
  */
 LK_API void lk_client_free(lk_client *client);
 
-/** Returns the client's uuid, as it stands in Redis; 36 characters. */
+/** Returns the client's id, as it stands in Redis; 32 characters. */
 LK_API const char *lk_client_id(const lk_client *client);
 
 /** Fills in the counters the caller's struct has room for. */

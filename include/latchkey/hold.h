@@ -26,13 +26,6 @@ extern "C" {
 
 typedef struct lk_hold lk_hold;
 
-/** What an import does with a text, in lk_acquire_options. */
-typedef enum lk_borrow {
-    LK_BORROW_NOT = 0, /**< it takes the hold over */
-    LK_BORROW = 1,     /**< the text stays good, as lk_lock_import() says */
-    LK_BORROW_TO_RELEASE = 2 /**< also one that was revoked, to be released */
-} lk_borrow;
-
 /** How to acquire. Zero in any field means its default. */
 typedef struct lk_acquire_options {
     size_t size;         /**< set by LK_ACQUIRE_OPTIONS_INIT */
@@ -48,7 +41,6 @@ typedef struct lk_acquire_options {
                              risk: docs/guarantees.md. 1000 at most; 0: none */
     uint64_t replica_ms; /**< for so long after the grant that is waited for,
                               whatever wait_ms is; 1000 */
-    uint64_t borrow;     /**< for an import alone: an lk_borrow */
 } lk_acquire_options;
 
 /** The first of the fields, and not all of them:
@@ -82,8 +74,11 @@ typedef enum lk_loss {
                                   force, the server keeps the name held until
                                   this hold is released, or its lease ends */
     LK_LOSS_CLOSED = 6,      /**< the client was shut down */
-    LK_LOSS_DENIED = 7       /**< the lease ended; an access rule forbids to
+    LK_LOSS_DENIED = 7,      /**< the lease ended; an access rule forbids to
                                   renew it, which the log has told */
+    LK_LOSS_STOPPED = 8 /**< the lease ended while this process stood still:
+                                  stopped, not scheduled, asleep with the machine,
+                                  or its loop kept by a callback */
 } lk_loss;
 
 /**
@@ -159,12 +154,12 @@ LK_API int lk_hold_fd(lk_hold *hold);
  * Releases the hold and ends the handle, whatever it answers. NULL is allowed
  * and answers LK_EINVAL. A re-entered hold is given up with its last handle.
  * If its callback runs in another thread, it waits for the callback's end.
- * From a callback it does not wait for the server and answers LK_EINDOUBT.
+ * From a callback it does not wait for the server and returns LK_EPENDING.
  *
  * @return LK_OK; LK_ELOST: it was lost before, see lk_last_error() for since
- *         when; LK_EINDOUBT: no answer in time, the library goes on releasing
- *         until the lease ends; LK_EOFFLINE: the same, and nothing was sent;
- *         LK_EDENIED: the same, and an access rule forbids it so far
+ *         when; LK_EPENDING: no answer in time, or the server is away: the
+ *         library goes on releasing until the lease ends; LK_EDENIED, LK_EAUTH:
+ *         the same, and an access rule forbids it so far
  */
 LK_API lk_status lk_hold_release(lk_hold *hold);
 
@@ -187,8 +182,9 @@ LK_API LK_NODISCARD lk_status lk_hold_release_async(lk_hold *hold,
  * lk_hold_remaining_ms(), and extend it before if that is too short.
  *
  * @param size  LK_EXPORT_SIZE at least
- * @return LK_OK; LK_ELOST; LK_EINVAL: it was re-entered, or size is too small.
- *         Unless LK_OK the handle stays, but if its callback released it while
+ * @return LK_OK; LK_ELOST; LK_EINVAL: it was re-entered, its owner holds the same
+ *         read-write lock in another mode as well, or waits for that, or size is
+ *         too small. Unless LK_OK the handle stays, but if its callback released it while
  *         this waited for the callback's end: LK_ELOST
  */
 LK_API LK_NODISCARD lk_status lk_hold_export(lk_hold *hold, char *text,
@@ -214,7 +210,7 @@ LK_API void lk_hold_guard_end(lk_hold **hold);
 
 /** One holder or waiter, as the server knows it. Strings are never NULL. */
 typedef struct lk_party {
-    const char *owner;     /**< its id in Redis: <client uuid>:<number> */
+    const char *owner;     /**< its id in Redis: <client>:<number> */
     const char *host;      /**< "" if unknown, as for other libraries */
     const char *command;   /**< program name */
     const char *user;      /**< user name of the process */

@@ -161,7 +161,8 @@ LK_API LK_NODISCARD lk_status lk_revoke_async(lk_client *client,
  *
  * @param owner  as in lk_party
  * @return LK_OK; LK_ENOTHELD: that owner does not hold it, nothing was changed;
- *         LK_ENOTSUP: nothing of this kind is held by an owner
+ *         LK_ENOTSUP: nothing of this kind is held by an owner; LK_EINDOUBT: no
+ *         answer in time, call it again
  */
 LK_API LK_NODISCARD lk_status lk_break(lk_client *client, const char *name,
                                        const char *owner);
@@ -246,8 +247,8 @@ typedef void (*lk_events_cb)(lk_status status, lk_events *events, void *data);
  * @param owner  as in lk_party
  * @param text   at most 300 bytes are kept
  * @return LK_OK, also if only what would end it in a week was refused; LK_ETYPE:
- *         its key is something else; LK_EINDOUBT: it may have been noted; or as
- *         lk_who()
+ *         its key is something else; LK_EPENDING: it may have been noted, and
+ *         called again it stands there twice; or as lk_who()
  */
 LK_API LK_NODISCARD lk_status lk_event_note(lk_client *client, const char *name,
                                             const char *what, const char *owner,

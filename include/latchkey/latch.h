@@ -13,10 +13,11 @@
  * its time ends, so that whoever comes late passes. A latch that only Redisson
  * used is gone once open: its waiters pass, later ones find it unset.
  *
- * A call that changes the latch and answers LK_EINDOUBT was sent, and no
- * answer came: it may have been done. lk_latch_count_down() goes on in the
- * background until it is answered, for up to ten minutes, and counts once; any
- * other is to be called again.
+ * A change that no answer came to may have been done. lk_latch_count_down()
+ * returns LK_EPENDING then: it goes on in the background until it is answered,
+ * for up to ten minutes, and counts once. lk_latch_reset() and lk_latch_delete()
+ * return it, too: repeated, they may undo what others have done since. Any other
+ * returns LK_EINDOUBT, and is to be called again.
  *
  * Threads: a handle may be used from any thread. Nobody owns a latch.
  *
@@ -75,7 +76,7 @@ LK_API LK_NODISCARD lk_status lk_latch_try_set_count_async(lk_latch *latch,
 /**
  * Counts down by count, to 0 at most; harmless on an open latch.
  *
- * @return LK_OK; LK_EUNSET: nothing to count; LK_EINDOUBT: do not call again,
+ * @return LK_OK; LK_EUNSET: nothing to count; LK_EPENDING: do not call again,
  *         it would count again; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_count_down(lk_latch *latch,
@@ -168,7 +169,7 @@ LK_API LK_NODISCARD lk_status lk_latch_count_async(lk_latch *latch,
  * Arms the latch anew, whatever it was, and forgets its members. A wait that
  * the latch opened for still ends with LK_OK; one that it did not goes on.
  *
- * @return LK_OK; LK_EINDOUBT; or the server's refusal
+ * @return LK_OK; LK_EPENDING; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_reset(lk_latch *latch, uint64_t count);
 
@@ -181,7 +182,7 @@ LK_API LK_NODISCARD lk_status lk_latch_reset_async(lk_latch *latch,
  * Makes the latch unset; a wait for it to open ends with LK_EGONE.
  *
  * @return LK_OK; LK_EUNSET: it was unset, and a wait for it to be armed goes on;
- *         LK_EINDOUBT; or the server's refusal
+ *         LK_EPENDING; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_delete(lk_latch *latch);
 

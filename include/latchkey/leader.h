@@ -141,7 +141,7 @@ LK_API uint64_t lk_leader_term(const lk_info *info);
  * @param ret_info  as of lk_leader_get(); untouched unless LK_OK
  * @return LK_OK; LK_EBUSY: it is that term (wait_ms was 0); LK_ETIMEDOUT;
  *         LK_ECANCELED; LK_ECLOSED; LK_EOFFLINE: the server was away for
- *         offline_ms; or the server's refusal
+ *         offline_ms, never with LK_FOREVER; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_leader_observe(lk_leader *leader,
                                                 uint64_t term, int64_t wait_ms,

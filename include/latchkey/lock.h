@@ -64,9 +64,9 @@ LK_API void lk_lock_free(lk_lock *lock);
  *                  negative values are LK_EINVAL
  * @param options   NULL: all defaults
  * @param ret_hold  untouched unless LK_OK
- * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
- *         LK_ECLOSED; LK_EOFFLINE: the server was away for offline_ms, also
- *         with LK_FOREVER; LK_EINDOUBT: not held, and what the server may yet
+ * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT (it was not 0);
+ *         LK_ECANCELED; LK_ECLOSED; LK_EOFFLINE: the server was away for
+ *         offline_ms, never with LK_FOREVER; LK_EINDOUBT: not held, and what the server may yet
  *         grant is given back by itself; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
@@ -94,16 +94,9 @@ LK_API LK_NODISCARD lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
  * new fence from then on, and the text is worth nothing any more. Its lease
  * begins anew, and is renewed from here if it was renewed there.
  *
- * With options->borrow nothing is taken over: the fence stays, the text stays
- * good, and all who borrow by it have one hold, which ends for all of them when
- * one releases it. For a hold that no process keeps. With LK_BORROW_TO_RELEASE
- * one that was revoked is had as well: as a hold that is lost (LK_LOSS_REVOKED).
- * Its release asks the server to free the name now and answers LK_ELOST at once;
- * lk_client_shutdown() waits until the server has heard it.
- *
- * @param options  NULL, or the owner and borrow; the rest is the export's
- * @return LK_OK; LK_ELOST: it does not stand any more, or another has imported
- *         it; LK_EMISMATCH: it is of another name; LK_EINVAL: no export;
+ * @param options  NULL, or the owner; the rest is the export's
+ * @return LK_OK; LK_ELOST: it does not stand any more, an operator has revoked it,
+ *         or another has imported it; LK_EMISMATCH: it is of another name; LK_EINVAL: no export;
  *         LK_EINDOUBT and the like: nothing is held here. If the server has
  *         carried it out all the same, the name stays taken until the lease
  *         has ended, and another try answers LK_ELOST
@@ -139,7 +132,8 @@ LK_API LK_NODISCARD lk_status lk_lock_revoke_async(lk_lock *lock,
  * lock to the next waiter. The holder is told, if it is a Latchkey client. For
  * operators, not for programs.
  *
- * @return LK_OK; LK_ENOTHELD: nobody held it
+ * @return LK_OK; LK_ENOTHELD: nobody held it; LK_EPENDING: no answer came. It
+ *         may have been done, and called again it would end the next one's hold
  */
 LK_API LK_NODISCARD lk_status lk_lock_force_release(lk_lock *lock);
 
@@ -153,7 +147,8 @@ LK_API LK_NODISCARD lk_status lk_lock_force_release_async(lk_lock *lock,
  * were looked at keeps what is theirs.
  *
  * @param owner  as in lk_party
- * @return LK_OK; LK_ENOTHELD: it does not hold the lock; nothing was changed
+ * @return LK_OK; LK_ENOTHELD: it does not hold the lock; nothing was changed;
+ *         LK_EINDOUBT: no answer in time, call it again
  */
 LK_API LK_NODISCARD lk_status lk_lock_force_release_of(lk_lock *lock,
                                                        const char *owner);

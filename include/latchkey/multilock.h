@@ -87,7 +87,8 @@ LK_API LK_NODISCARD lk_status lk_multilock_add_all(lk_multilock *multilock,
  * the member whose name comes first.
  *
  * @param wait_ms   for all together; 0 tries once; LK_FOREVER waits without
- *                  limit
+ *                  limit, through outages too: members that were granted are
+ *                  renewed and kept from others for as long
  * @param options   NULL: all defaults. An owner or a cancel token only if all
  *                  members are of its client
  * @param ret_hold  untouched unless LK_OK

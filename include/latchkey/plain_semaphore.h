@@ -68,7 +68,7 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_acquire_async(
  *
  * @param count  1 or more
  * @return LK_OK; LK_EUNSET: nothing is set; LK_ERANGE: it would be above
- *         LK_PLAIN_SEMAPHORE_MAX; LK_EINDOUBT: the library goes on for ten
+ *         LK_PLAIN_SEMAPHORE_MAX; LK_EPENDING: the library goes on for ten
  *         minutes until it is done, so do not call again
  */
 LK_API LK_NODISCARD lk_status
@@ -98,7 +98,7 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_try_set_async(
  * Adds to the permits, or takes from them if below 0, which may leave fewer
  * than none: then so many releases satisfy nobody. Sets them if unset.
  *
- * @return LK_OK; LK_ERANGE: it would leave the range; LK_EINDOUBT as above
+ * @return LK_OK; LK_ERANGE: it would leave the range; LK_EPENDING as above
  */
 LK_API LK_NODISCARD lk_status
 lk_plain_semaphore_add(lk_plain_semaphore *semaphore, int64_t permits);
@@ -111,7 +111,7 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_add_async(
  * Takes all that are free, past whoever waits, and sets the counter to 0.
  *
  * @param ret_taken  below 0: so many fewer than none there were
- * @return LK_OK; LK_EUNSET; LK_EINDOUBT: they are taken or will be, and it
+ * @return LK_OK; LK_EUNSET; LK_EPENDING: they are taken or will be, and it
  *         cannot be told how many
  */
 LK_API LK_NODISCARD lk_status
@@ -137,8 +137,8 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_count_async(
  * Removes the counter; its waiters end with LK_EGONE, also if it is set anew
  * at once.
  *
- * @return LK_OK; LK_EUNSET: there was none; LK_EINDOUBT: it may have been
- *         deleted, call again
+ * @return LK_OK; LK_EUNSET: there was none; LK_EPENDING: it may have been
+ *         deleted; called again it may delete what others have set since
  */
 LK_API LK_NODISCARD lk_status
 lk_plain_semaphore_delete(lk_plain_semaphore *semaphore);

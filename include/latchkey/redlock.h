@@ -111,8 +111,9 @@ LK_API void lk_redlock_free(lk_redlock *redlock);
  * @param ret_hold  untouched unless LK_OK
  * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
  *         LK_EQUORUM: too few servers could be asked, which ends a wait early
- *         if they were away for offline_ms, or if too few are distinct (a
- *         wait shorter than node_timeout_ms may end with LK_ETIMEDOUT first);
+ *         if they were away for offline_ms, not with LK_FOREVER, or if too few
+ *         are distinct (a wait shorter than node_timeout_ms may end with
+ *         LK_ETIMEDOUT first);
  *         LK_ECLOSED: too few clients are left; LK_EINVAL: a lease longer
  *         than longest_lease_ms, or one that never leaves useful_ms; or what
  *         most servers refuse it with

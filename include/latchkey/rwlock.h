@@ -144,7 +144,7 @@ LK_API LK_NODISCARD lk_status lk_rwlock_downgrade_async(lk_hold *hold,
 
 /**
  * Takes over a hold that another process has exported, for reading or writing
- * as it was there; see lk_lock_import().
+ * as the server knows it, whatever the text says; see lk_lock_import().
  */
 LK_API LK_NODISCARD lk_status
 lk_rwlock_import(lk_rwlock *rwlock, const char *text,

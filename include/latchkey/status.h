@@ -22,8 +22,9 @@ extern "C" {
 #endif
 
 /**
- * X(name, value, retriable, text): name without LK_. "Retriable" means that
- * the same call may succeed later without anything being mended first.
+ * X(name, value, retriable, text): name without LK_. "Retriable" means that to
+ * repeat the call as it is is right: it does nothing twice, and it may succeed
+ * although nobody sets or corrects anything first.
  */
 #define LK_STATUS_MAP(X)                                                       \
     X(OK, 0, false, "success")                                                 \
@@ -37,8 +38,7 @@ extern "C" {
     X(ECLOSED, -8, false, "the client is shut down; not held")                 \
     X(ENOTHELD, -9, false, "not held, or not by the owner that was named")     \
     X(ELOST, -10, false, "was held and is lost; stop the guarded work")        \
-    X(EINDOUBT, -11, true,                                                     \
-      "sent, but no answer came; the library settles it in the background")    \
+    X(EINDOUBT, -11, true, "sent, but no answer came; it may be repeated")     \
     X(EOFFLINE, -12, true, "the server cannot be reached; nothing was done")   \
     X(EFULL, -13, true, "too many requests under way in this client")          \
     X(EAUTH, -14, false, "a user, password or certificate is refused")         \
@@ -51,7 +51,7 @@ extern "C" {
     X(EREADONLY, -19, true, "the server is a read-only replica; not held")     \
     X(ELOADING, -20, true, "the server is loading its data; not held")         \
     X(ESERVER, -21, true, "the server refused; see lk_last_error()")           \
-    X(EPROTO, -22, true, "the server's reply is not understood")               \
+    X(EPROTO, -22, false, "the server's reply is not understood")              \
     X(EFORKED, -23, false,                                                     \
       "this client belongs to the parent process; open another one")           \
     X(ECALLBACK, -24, false,                                                   \
@@ -59,7 +59,7 @@ extern "C" {
     X(EUPGRADE, -25, false,                                                    \
       "would wait for itself: a plain read hold cannot become a write hold")   \
     X(EGONE, -26, false, "deleted, or its time ended, while waited for")       \
-    X(EUNSET, -27, true, "nothing is set under this name yet")                 \
+    X(EUNSET, -27, false, "nothing is set under this name yet")                \
     X(EALREADY, -28, false, "it was set before; nothing was changed")          \
     X(ERANGE, -29, false, "the number is outside of what is possible")         \
     X(EREPLICAS, -30, true,                                                    \
@@ -67,7 +67,9 @@ extern "C" {
     X(ESTALE, -31, false,                                                      \
       "not the newest version or fence; nothing was written")                  \
     X(EQUORUM, -32, true,                                                      \
-      "too few of the servers agreed or could be asked; not held")
+      "too few of the servers agreed or could be asked; not held")             \
+    X(EPENDING, -33, false,                                                    \
+      "accepted, and its end is not known; do not repeat it")
 
 /** The answer of every call that can fail: LK_OK or a negative value. */
 typedef enum lk_status {
@@ -82,7 +84,10 @@ LK_API const char *lk_status_text(lk_status status);
 /** Returns the name of a status, for example "EBUSY"; never NULL. */
 LK_API const char *lk_status_name(lk_status status);
 
-/** Tells whether the same call may succeed later with nothing mended first. */
+/**
+ * Tells whether to repeat the call as it is is right. A loop that does so needs
+ * no pause: while the server is away, each call waits for it first.
+ */
 LK_API bool lk_status_is_retriable(lk_status status);
 
 /**

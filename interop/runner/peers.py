@@ -79,7 +79,7 @@ def _pinned(path, package):
 
 def latchkey(interop="auto"):
     """The library itself; interop is the client option of that name."""
-    program = os.path.join(TOP, "build", "release", "interop",
+    program = os.path.join(TOP, "build", "strict", "interop",
                            "interop_driver")
     return Peer("c" if interop == "auto" else "c-redisson", "this tree",
                 [program], {"LATCHKEY_INTEROP": interop})

@@ -10,7 +10,7 @@ from runner.process import ANSWER_S
 from runner.redisson_ways import LONG_MS, until_waits
 from runner.scenario import scenario
 
-TOOL = os.path.join(TOP, "build", "release", "latchkey")
+TOOL = os.path.join(TOP, "build", "strict", "latchkey")
 KINDS = {"lock": "lock", "fair": "lock", "write": "rwlock", "read": "rwlock"}
 
 
@@ -101,8 +101,8 @@ def waiting_line(run):
     waiting = {kind: start(run, "lock", *option, "-w", "6s", kind, "--",
                            "true")
                for kind, option in (("lock", ()), ("fair", ("--fair",)),
-                                    ("write", ("--write",)),
-                                    ("read", ("--write",)))}
+                                    ("write", ("--exclusive",)),
+                                    ("read", ("--exclusive",)))}
     for kind, process in waiting.items():
         code, _, said = ended(process)
         holder = f"held by Redisson's {_owner(run, kind)}, lease "

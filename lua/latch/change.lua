@@ -5,7 +5,7 @@
 --       r  arm it with `number`, whatever it was
 --       d  count it down by `number`; more than is left does no harm
 --       a  `who` is here, one of `number`: the first arms it, the last opens it.
---          other: others expect another number
+--          other: others expect another number, size
 --       q  `who` takes its arrival back. done: the latch is open, the others
 --          start; no: it is not, and `who` is not counted in it
 --       x  make it unset, and send its waiters away; no: it was
@@ -76,12 +76,12 @@ end
 -- rest
 -- needs: generation noted change_steps
 
-local ANSWERS = {done = {DONE, 0}, no = {NO}, unset = {UNSET}, other = {OTHER}}
-
 local it, bad = generation.read(count_key, record_key, arrived_key)
 if not it then
     return bad
 end
+local ANSWERS = {done = {DONE, 0}, no = {NO}, unset = {UNSET},
+    other = {OTHER, it.size}}
 memo.look(memo_key, op)
 local size, is_unset = tonumber(number), it.phase == 'unset'
 local arms = not memo.words

@@ -25,7 +25,7 @@ if has and (not grant or grant.flag == 'v') then
     return {NOT_HELD, grant and 4 or 0}
 elseif has then
     return {HELD, tonumber(grant.fence), redis.call('PTTL',
-        hold.lasts_by(lock_key, it.claim))}
+        hold.lasts_by(lock_key, it.claim)), hold.writes and 'w' or grant.mode}
 end
 bad = hold.look(lock_key, record_key, claim)
 if bad then
@@ -106,4 +106,4 @@ if bad then
 end
 redis.pcall('DEL', timeout_key)
 redis.pcall('HDEL', holders_key, claim)
-return {HELD, at, left}
+return {HELD, at, left, hold.writes and 'w' or grant.mode}

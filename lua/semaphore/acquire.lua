@@ -6,7 +6,7 @@
 -- whatever it was; - leaves it alone. held: for another left ms. left: until the
 -- next lease ends, -1: that cannot be told; 0: a touch has to see to it that what
 -- is free goes to those who wait. next 1: it is the first, and may wait for those
--- who will not hand over. short: it needs more than N; other: N is another. One
+-- who will not hand over. scant: it needs more than N, which is all; other: N is another, all. One
 -- permit that is free is taken, where nobody waits, before `rest`; and where there
 -- is none a claim for one queues there, behind ours alone.
 --
@@ -126,10 +126,10 @@ if not wanted and sets == '-' then
 elseif not wanted or sets == 'r' then
     wanted = tonumber(number)
 elseif sets == 'c' and wanted ~= tonumber(number) then
-    return {OTHER}
+    return {OTHER, wanted}
 end
 if need > wanted then
-    return {SHORT}
+    return {SCANT, wanted}
 end
 local is_set = wanted ~= books.all
 bad = is_set and books.set(to, wanted, life)

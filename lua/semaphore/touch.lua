@@ -5,7 +5,7 @@
 -- left: until the next lease ends, -1: that cannot be told. next 1: the caller's
 -- first is the first of all, and may wait for those who will not hand over. A
 -- ticket of 0: it does not wait, or in vain; asked for alone, it is told that it is
--- short: it needs more than N, and waits no longer. holds: which of them hold now,
+-- scant: it needs more than N, and waits no longer. holds: which of them hold now,
 -- counted from 1; one whose hold is revoked does not, and alone it is told that it is
 -- void.
 --
@@ -71,7 +71,7 @@ if vain and #ARGV == first_of_members then
     if bad then
         return bad
     elseif books.all then
-        return {SHORT}
+        return {SCANT, books.all}
     end
 end
 local own_mark = scores[1] and -scores[1]

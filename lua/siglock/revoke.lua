@@ -17,8 +17,7 @@ if redis.call('GET', lock_key) ~= claim then
     return {NOT_HELD}
 end
 local left = redis.call('PTTL', lock_key)
-local uuid = string.match(claim, '^([%x-]+):%d+$')
-if not uuid or #uuid ~= 36 then
+if #claim ~= 49 or not string.find(claim, '^%x+:%d+$') then
     return {REVOKED, left, 0}
 end
 local bad = void.add(void_key, claim, math.max(left, 0) + BEYOND)

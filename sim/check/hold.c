@@ -137,11 +137,14 @@ meet_silent(checker *c, const checker_hold *hold, const history_event *event)
         uint64_t to = sooner(hold->proved_at, other->proved_at);
         uint64_t longest =
             later(checker_longest_ns(hold), checker_longest_ns(other));
+        /* An import has the lease of another, which is not known here. */
+        bool is_known =
+            checker_longest_ns(hold) != 0 && checker_longest_ns(other) != 0;
         const history_event *events[CHECKER_EVENTS] = {&hold->granted,
                                                        &other->granted, event};
 
-        if (checker_excludes(hold, other) && !other->told && !other->dead &&
-            to > from + longest + c->options.told_ns &&
+        if (is_known && checker_excludes(hold, other) && !other->told &&
+            !other->dead && to > from + longest + c->options.told_ns &&
             claims(c, CHECKER_LOSS, hold) && claims(c, CHECKER_LOSS, other))
             checker_report(c, CHECKER_LOSS, "silent loss", events,
                            "holds %llu and %llu have both been renewed for "

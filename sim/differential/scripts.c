@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "server/memory.h"
+#include "support/paths.h"
 
 /* All scripts there are; made by CMake. */
 extern const lk__script *const all_scripts[];

@@ -413,6 +413,23 @@ void twin_free(twin *t)
     free(t);
 }
 
+bool twin_is_modelled(const twin *t)
+{
+    static const char modelled[] = "7.0.", field[] = "redis_version:";
+    char *text = server_string(t->real, "INFO server");
+    const char *version = strstr(text, field);
+    bool is_modelled;
+
+    version = version != NULL ? version + strlen(field) : "";
+    is_modelled = strncmp(version, modelled, strlen(modelled)) == 0;
+    if (!is_modelled)
+        printf("not run: the simulated server is a model of Redis 7.0, and "
+               "this is %.*s\n",
+               (int)strcspn(version, "\r\n"), version);
+    free(text);
+    return is_modelled;
+}
+
 uint64_t twin_asked(const twin *t)
 {
     return t->asked;

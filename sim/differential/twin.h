@@ -25,6 +25,11 @@ typedef struct twin twin;
 twin *twin_new(sim_engine *engine, uint64_t seed);
 void twin_free(twin *t);
 
+/* Whether the real one is of the version that the simulated one is a model of; if
+   not, stdout says which it is. Others write numbers that are no integers in another
+   way, take fewer of them, and have other texts of errors. */
+bool twin_is_modelled(const twin *t);
+
 bool twin_differs(const twin *t);
 /* How many commands both were asked. */
 uint64_t twin_asked(const twin *t);

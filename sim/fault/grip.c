@@ -178,13 +178,13 @@ static lk_status acquire_two(lk_stripes *stripes, const history_event *event,
                                    wait_ms, options, ret_hold);
 }
 
-static lk_status ask(worker *w, const history_event *event, int64_t wait_ms,
-                     const lk_acquire_options *options, lk_hold **ret_hold,
-                     unsigned name)
+static lk_status ask(const grip *g, const history_event *event, int64_t wait_ms,
+                     const lk_acquire_options *options, lk_hold **ret_hold)
 {
-    void *handle = w->handles[name];
+    void *handle =
+        g->handle != NULL ? g->handle : g->hand->worker->handles[g->name];
 
-    switch (play_names[name].kind) {
+    switch (play_names[g->name].kind) {
     case HISTORY_LOCK:
         return lk_lock_acquire(handle, wait_ms, options, ret_hold);
     case HISTORY_FAIRLOCK:
@@ -287,7 +287,7 @@ bool grip_acquire(grip *g, int64_t wait_ms)
     if (g->mode == HISTORY_PERMITS)
         event.count = 1 + play_draw(&h->random, 2);
     hand_begun(h, &event, hand_longest(g->name, wait_ms));
-    status = ask(h->worker, &event, wait_ms, &options, &g->hold, g->name);
+    status = ask(g, &event, wait_ms, &options, &g->hold);
     if (status == LK_OK)
         got(g, event);
     else
@@ -350,6 +350,6 @@ void grip_use(hand *h, grip *g)
         }
     }
     (void)grip_check(g);
-    if (!late_release(h, g))
-        grip_release(g);
+    grip_release(g);
+    late_round(h, g->name);
 }

@@ -50,7 +50,8 @@ history_phase hand_phase_of(lk_status status)
 {
     if (status == LK_OK)
         return HISTORY_OK;
-    return status == LK_EINDOUBT ? HISTORY_UNKNOWN : HISTORY_FAIL;
+    return status == LK_EINDOUBT || status == LK_EPENDING ? HISTORY_UNKNOWN
+                                                          : HISTORY_FAIL;
 }
 
 void hand_work(hand *h, uint64_t most_us)

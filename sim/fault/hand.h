@@ -29,8 +29,8 @@ typedef struct worker {
                                    another one; NULL: the number that all share */
     bool has_away[PLAY_ALL_NAMES]; /* the cell is in another one */
     lk_client *late; /* of a cluster, for those who write too late */
-    void *
-        late_handles[PLAY_ALL_NAMES]; /* its, of what guards a cell elsewhere */
+    lk_lock *late_handles[PLAY_ALL_NAMES]; /* its, which do not queue, of what
+                                              guards a cell elsewhere */
     _Atomic uint64_t operations;
 } worker;
 
@@ -50,6 +50,7 @@ typedef struct grip {
     hand *hand;
     lk_hold *hold;
     unsigned name;
+    void *handle; /* by which it is had; NULL: the worker's of that name */
     history_mode mode;
     uint64_t id, fence;
     uint64_t lease_ms; /* the longest that it was ever named */
@@ -103,9 +104,9 @@ history_phase grip_release_phase(lk_status status);
 
 /* ---- late.c ---- */
 
-/* Gives it back, and writes under it a while later, by a client that does not know.
-   False: not this one. */
-bool late_release(hand *h, grip *g);
+/* Now and then: has a hold end that does not hear of it, and writes under it a while
+   later. */
+void late_round(hand *h, unsigned name);
 /* What that needs of a name; false: it could not be made. */
 bool late_make(worker *w, unsigned name, const char *text);
 

@@ -1,69 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Whoever writes too late: a hold that two clients of a process borrow, of which one
-   gives it back and the other one does not know. */
+/* Whoever writes too late: a holder that hears of nothing, as it does not queue, and
+   whose hold another client of its process ends by its owner's name. */
 
 #include "fault/hand.h"
 
-enum { ONE_OF = 3, LATE_US = 300000, CALLS = 3 };
+enum { ONE_OF = 3, WAIT_MS = 300, LATE_US = 300000, CALLS = 2 };
 
-static lk_status
-import(history_kind kind, void *handle, const char *text, lk_hold **ret_hold)
+/* That under this fence, by whoever has it. */
+static lk_status end_hold(lk_lock *lock, uint64_t fence)
 {
-    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .borrow = LK_BORROW};
+    lk_info *info = NULL;
+    lk_status status = lk_lock_info(lock, &info);
 
-    return kind == HISTORY_LOCK
-               ? lk_lock_import(handle, text, &options, ret_hold)
-               : lk_fairlock_import(handle, text, &options, ret_hold);
+    if (status == LK_OK)
+        status = info->holder_count == 1 && info->holders[0]->fence == fence
+                     ? lk_lock_force_release_of(lock, info->holders[0]->owner)
+                     : LK_ELOST;
+    lk_info_free(info);
+    return status;
 }
 
-/* It is given back by the handle that its text was imported into. Between the two
-   there is no handle, and nobody is told of a loss. */
-static lk_status give_back(hand *h, grip *g, grip *late)
+static void end_unheard(grip *late)
 {
-    const history_kind kind = play_names[g->name].kind;
-    char text[LK_EXPORT_SIZE];
+    hand *h = late->hand;
+    history_event event = hand_begin(h, late->name, HISTORY_RELEASE);
+    lk_status status = lk_hold_on_lost(late->hold, 0, NULL, NULL);
 
-    if (lk_hold_export(g->hold, text, sizeof(text)) != LK_OK)
-        return lk_hold_release(g->hold);
-    (void)import(kind, h->worker->late_handles[g->name], text, &late->hold);
-    if (import(kind, h->worker->handles[g->name], text, &g->hold) != LK_OK)
-        return LK_EINDOUBT; /* the lease ends it */
-    return lk_hold_release(g->hold);
-}
-
-bool late_release(hand *h, grip *g)
-{
-    history_event event = hand_begin(h, g->name, HISTORY_RELEASE);
-    grip late = *g;
-    lk_status status;
-
-    if (h->worker->late_handles[g->name] == NULL ||
-        play_draw(&h->random, ONE_OF) != 0)
-        return false;
-    late.hold = NULL;
-    event.hold = g->id;
-    event.mode = (uint8_t)g->mode;
+    event.hold = late->id;
+    event.mode = (uint8_t)late->mode;
     hand_begun(h, &event, CALLS * (int64_t)PLAY_COMMAND_MS);
-    status = give_back(h, g, &late);
+    if (status == LK_OK)
+        status = end_hold(h->worker->handles[late->name], late->fence);
+    if (status == LK_ENOTHELD)
+        status = LK_ELOST;
     hand_ended(h, event, grip_release_phase(status), status);
-    if (late.hold == NULL)
-        return true;
+}
+
+void late_round(hand *h, unsigned name)
+{
+    grip late = {.hand = h,
+                 .name = name,
+                 .mode = HISTORY_EXCLUSIVE,
+                 .handle = h->worker->late_handles[name],
+                 .lease_ms = h->worker->watchdog_ms,
+                 .is_renewed = true};
+
+    if (late.handle == NULL || play_draw(&h->random, ONE_OF) != 0 ||
+        !grip_acquire(&late, WAIT_MS))
+        return;
+    end_unheard(&late);
     hand_work(h, LATE_US);
     grip_write(&late);
     (void)lk_hold_release(late.hold); /* nothing is left of it */
-    return true;
 }
 
 bool late_make(worker *w, unsigned name, const char *text)
 {
-    void **handle = &w->late_handles[name];
+    const lk_lock_options spins = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN};
 
-    if (play_names[name].kind == HISTORY_LOCK)
-        return lk_lock_new((lk_lock **)handle, w->late, text, NULL) == LK_OK;
-    if (play_names[name].kind == HISTORY_FAIRLOCK)
-        return lk_fairlock_new((lk_fairlock **)handle, w->late, text, NULL) ==
-               LK_OK;
-    return true;
+    return play_names[name].kind != HISTORY_LOCK ||
+           lk_lock_new(&w->late_handles[name], w->late, text, &spins) == LK_OK;
 }

@@ -15,7 +15,6 @@
 #include "engine/client.h"
 #include "play/art.h"
 #include "play/asking.h"
-#include "play/borrow.h"
 #include "play/client.h"
 #include "play/errand.h"
 #include "play/grip.h"
@@ -113,11 +112,12 @@ static bool step_handing_on(sim_actor *actor)
         return false;
     case 5:
     case 6:
-        sim_borrow_give_back(actor);
-        return false;
+        return sim_actor_reenters(actor);
     case 7:
-    case 8:
         sim_actor_writes(actor);
+        return false;
+    case 8:
+        sim_actor_downgrades(actor);
         return false;
     default:
         if (actor->text[0] != '\0')
@@ -381,7 +381,6 @@ void sim_actor_leave(sim_actor *actor, const sim_client *client)
         lk_hold_release(grip->hold);
         grip->hold = NULL;
     }
-    sim_borrow_leave(actor, client);
     if (actor->home != client) {
         if (actor->at == client && !actor->calls && !actor->over)
             sim_actor_rests(actor);

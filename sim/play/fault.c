@@ -335,7 +335,7 @@ static bool is_known(const sim_run *run, const sim_host *host)
     for (size_t i = 0; i < run->client_count; i++) {
         const sim_client *client = &run->clients[i];
 
-        if (client->host == host->number && client->client != NULL &&
+        if (client->host == host->peer.number && client->client != NULL &&
             !client->process.dead &&
             strcmp(client->client->node->command_greeting.run_id,
                    sim_server_run_id(host->server)) != 0)

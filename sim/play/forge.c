@@ -132,7 +132,7 @@ waiter_find(const sim_run *run, const sim_host *host, uint64_t n)
         const sim_client *client = &run->clients[i];
 
         if (client->client != NULL && !client->process.dead &&
-            client->host == host->number)
+            client->host == host->peer.number)
             claim = waiter_in(client->client, &n);
     }
     return claim;

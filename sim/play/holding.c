@@ -153,8 +153,10 @@ static void on_forced(lk_status status, void *data)
     sim_record_return(actor, actor->home, HISTORY_FORCE, actor->forcing, status,
                       NULL, 0);
     actor->forcing = 0;
-    actor->of->excused_to = actor->run->schedule.now +
-                            (status == LK_EINDOUBT ? 90 * SIM_S : 30 * SIM_S);
+    actor->of->excused_to =
+        actor->run->schedule.now +
+        (status == LK_EINDOUBT || status == LK_EPENDING ? 90 * SIM_S
+                                                        : 30 * SIM_S);
     on_done(status, data);
 }
 

@@ -79,7 +79,7 @@ static void judge_owners(sim_run *run, const sim_name *name)
             continue;
         for (const sim_grip *other = one->next; other != NULL;
              other = other->next) {
-            if (one->actor != other->actor && excludes(one, other) &&
+            if (one->owner != other->owner && excludes(one, other) &&
                 counts(other))
                 tell_two(run, one, other);
         }

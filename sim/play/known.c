@@ -145,7 +145,7 @@ void sim_value_ends(sim_run *run, sim_name *name, size_t number,
 {
     sim_write *write = write_at(name, number);
 
-    if (status == LK_EINDOUBT)
+    if (status == LK_EPENDING)
         return;
     name->values.open--;
     if (run->left_model) {

@@ -39,7 +39,7 @@ static sim_item *item_add(sim_plan *plan, sim_item_kind kind, uint64_t at)
 /* Half of the networks are as quick one way as the other. */
 static sim_path path_make(uint64_t *random)
 {
-    sim_path path = {{0}, {0}, {0}};
+    sim_path path = {.open_ns = 0};
 
     for (int way = 0; way < SIM_WAYS; way++) {
         path.ns[way] = sim_spread(random, 20, 20000) * SIM_US;
@@ -108,14 +108,24 @@ static sim_primitive of_locks(uint64_t dice)
     return dice < 95 ? SIM_FAIRLOCK : SIM_LEADER;
 }
 
+static sim_primitive of_rwlocks(uint64_t dice)
+{
+    return dice < 45 ? SIM_READ : dice < 60 ? SIM_UPGRADEABLE : SIM_WRITE;
+}
+
 /* Those of a run have names in common. */
 static sim_primitive of_exports(uint64_t seed, uint64_t dice)
 {
-    if (seed % 3 == 0)
+    switch (seed % 4) {
+    case 0:
         return SIM_SEMAPHORE;
-    if (seed % 3 == 1)
+    case 1:
         return SIM_SIGLOCK;
-    return dice < 70 ? SIM_LOCK : SIM_FAIRLOCK;
+    case 2:
+        return dice < 70 ? SIM_LOCK : SIM_FAIRLOCK;
+    default:
+        return of_rwlocks(dice);
+    }
 }
 
 static sim_primitive primitive_draw(const sim_plan *plan, uint64_t *random)
@@ -127,7 +137,7 @@ static sim_primitive primitive_draw(const sim_plan *plan, uint64_t *random)
         return dice < 85 ? SIM_FAIRLOCK : SIM_LEADER;
     case SIM_PROFILE_RWLOCK:
     case SIM_PROFILE_TURNS:
-        return dice < 45 ? SIM_READ : dice < 60 ? SIM_UPGRADEABLE : SIM_WRITE;
+        return of_rwlocks(dice);
     case SIM_PROFILE_EXTENDED:
         return dice < 15 ? SIM_READ : dice < 45 ? SIM_UPGRADEABLE : SIM_WRITE;
     case SIM_PROFILE_SEMAPHORE:
@@ -198,7 +208,7 @@ static void actor_add(sim_plan *plan, uint64_t *random, const sim_item *client,
     actor->hold_ms = sim_spread(random, 1, 3000);
     actor->skills = skills_draw(random, favoured);
     if (plan->profile == SIM_PROFILE_EXPORT)
-        actor->skills |= SIM_EXPORTS | SIM_HANDS_ON;
+        actor->skills |= SIM_EXPORTS | SIM_HANDS_ON | SIM_TURNS;
     if (plan->profile == SIM_PROFILE_TURNS)
         actor->skills = SIM_TURNS | SIM_EXTENDS |
                         (actor->skills & (SIM_LEASES | SIM_CANCELS));

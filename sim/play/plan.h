@@ -47,8 +47,8 @@ typedef enum sim_skill {
     SIM_TURNS = 1 << 5,  /* upgrades and downgrades */
     SIM_REVOKES = 1 << 6,
     SIM_FORCES = 1 << 7,
-    SIM_HANDS_ON = 1 << 8, /* exports again what it has imported, lends it, and
-                              keeps what is out of date; see borrow.h */
+    SIM_HANDS_ON = 1 << 8, /* exports again what it has imported, and keeps what
+                              is out of date */
     SIM_SKILLS = 9,
     SIM_SKILLS_DRAWN = 8 /* the first; the profile gives the rest */
 } sim_skill;

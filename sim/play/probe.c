@@ -19,7 +19,7 @@ static void client_make(sim_run *run, unsigned db)
                                         .command_timeout_ms = 2000,
                                         .offline_ms = 5000,
                                         .db = db,
-                                        .path = {{SIM_MS, SIM_MS}, {0}, {0}}};
+                                        .path = {.ns = {SIM_MS, SIM_MS}}};
     sim_clients_add(run, item);
 }
 

@@ -43,9 +43,10 @@ typedef enum sim_profile {
     SIM_PROFILE_BARRIER,
     SIM_PROFILE_CELL,
     SIM_PROFILE_FLIGHT,
-    SIM_PROFILE_EXPORT, /* of locks, semaphores or siglocks, again and again */
-    SIM_PROFILE_LIMIT,  /* locks, at a clock that comes to the last fence */
-    SIM_PROFILE_TIMED,  /* latches with a time, at a clock that is set */
+    SIM_PROFILE_EXPORT,   /* of locks, semaphores, siglocks or read-write locks,
+                           again and again */
+    SIM_PROFILE_LIMIT,    /* locks, at a clock that comes to the last fence */
+    SIM_PROFILE_TIMED,    /* latches with a time, at a clock that is set */
     SIM_PROFILE_NAMELESS, /* locks, at a server that does not say its run id */
     SIM_PROFILE_NEWBORN,  /* redlocks, of servers that come back as if they had
                              been there for long */

@@ -73,8 +73,10 @@ static history_phase phase_of(lk_status status)
 {
     if (status == LK_OK)
         return HISTORY_OK;
-    return status == LK_EINDOUBT || status == LK_EOFFLINE ? HISTORY_UNKNOWN
-                                                          : HISTORY_FAIL;
+    return status == LK_EINDOUBT || status == LK_EPENDING ||
+                   status == LK_EOFFLINE
+               ? HISTORY_UNKNOWN
+               : HISTORY_FAIL;
 }
 
 /* What is to be released is released in the end, though a right is missing. */
@@ -155,6 +157,18 @@ static bool some_can(const sim_run *run, sim_skill skill)
     return false;
 }
 
+static bool has_rwlocks(const sim_run *run)
+{
+    for (size_t i = 0; i < run->plan->count; i++) {
+        const sim_item *item = &run->plan->items[i];
+
+        if (item->kind == SIM_ACTOR && !item->off &&
+            kind_of(item->as.actor.primitive) == HISTORY_RWLOCK)
+            return true;
+    }
+    return false;
+}
+
 void sim_record_begin(sim_run *run)
 {
     checker_options options = {.rules = CHECKER_ALL,
@@ -177,15 +191,14 @@ void sim_record_begin(sim_run *run)
     if (run->plan->profile == SIM_PROFILE_REDLOCK ||
         run->plan->profile == SIM_PROFILE_NEWBORN)
         options.rules &= ~(unsigned)(CHECKER_ORDER | CHECKER_LIVENESS);
-    /* Borrowers keep what nobody else has; and without fences nobody has it. */
+    /* What an import in doubt has taken is nobody's until its lease ends; and
+       without fences nobody has it. */
     if (run->plan->profile == SIM_PROFILE_EXPORT ||
         run->plan->profile == SIM_PROFILE_LIMIT)
         options.rules &= ~(unsigned)CHECKER_LIVENESS;
     /* Readers of one client have one hold between them, and so its extension;
        a writer becomes one of them. */
-    if ((run->plan->profile == SIM_PROFILE_RWLOCK ||
-         run->plan->profile == SIM_PROFILE_TURNS ||
-         run->plan->profile == SIM_PROFILE_EXTENDED) &&
+    if (has_rwlocks(run) &&
         (some_can(run, SIM_EXTENDS) || some_can(run, SIM_TURNS)))
         options.rules &= ~(unsigned)CHECKER_LEASES;
     run->checker = checker_new(&options);

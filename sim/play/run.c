@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "play/actor.h"
-#include "play/borrow.h"
 #include "play/client.h"
 #include "play/fault.h"
 #include "play/judge.h"
@@ -56,7 +55,6 @@ static void on_look(sim_event *event)
     sim_run *run = (sim_run *)(void *)((char *)event - offsetof(sim_run, look));
 
     sim_judge_all(run);
-    sim_borrow_judge(run);
     judge_hosts(run);
     see_queued(run);
     sim_event_set(&run->schedule, event,
@@ -114,7 +112,7 @@ static void names_make(sim_run *run)
 static void hosts_make(sim_run *run, sim_engine *engine)
 {
     for (unsigned i = 0; i < run->plan->hosts; i++) {
-        run->host_list[i] = &run->hosts[i];
+        run->host_list[i] = &run->hosts[i].peer;
         sim_host_init(&run->hosts[i], &run->schedule, engine, i,
                       run->plan->seed);
         run->hosts[i].clock.ppm = run->plan->host_ppm;

@@ -143,11 +143,7 @@ struct sim_actor {
     uint64_t imports_to;        /* an answer of then, by the clock of the client
                                    that imports, brings no hold any more */
     char older[LK_EXPORT_SIZE]; /* exported before that; "": nothing */
-    sim_client *older_in;       /* where that was imported; borrowed */
-    sim_grip borrowed;          /* what is exported; see borrow.h */
-    unsigned borrowed_in;       /* that round; as rounds_left */
-    bool borrow_is_over;        /* somebody has imported it, or may have */
-    uint64_t borrowed_to;       /* by then it has to be told; 0: not known */
+    sim_client *older_in;       /* where that was imported */
     bool calls;                 /* one is under way */
     sim_client *sleeps_in;      /* that one, if it is a blocking one */
     unsigned depth;             /* and within how many others, itself as well */
@@ -164,7 +160,7 @@ struct sim_run {
     sim_plan *plan;
     sim_schedule schedule;
     sim_host hosts[SIM_HOSTS_MOST];
-    sim_host *host_list[SIM_HOSTS_MOST];
+    sim_peer *host_list[SIM_HOSTS_MOST];
     sim_client *clients; /* by the order of their items */
     size_t client_count;
     sim_actor *actors;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A server's machine: takes commands out of bytes. */
+/* A server's machine. */
 
 #include "world/host.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +13,16 @@
 /* Noon of a day in 2026; what it is, is of no importance. */
 #define SIM_WALL_NS UINT64_C(1790000000000000000)
 
-enum { ARGS_MOST = 512 };
+static sim_host *host_of(sim_peer *peer)
+{
+    return (sim_host *)peer;
+}
 
 static uint64_t wall_us(void *data)
 {
     const sim_host *host = data;
 
-    return sim_clock_at(&host->clock, host->schedule->now) / 1000;
+    return sim_clock_at(&host->clock, host->peer.schedule->now) / 1000;
 }
 
 static void on_tick(sim_event *event)
@@ -26,7 +30,7 @@ static void on_tick(sim_event *event)
     sim_host *host =
         (sim_host *)(void *)((char *)event - offsetof(sim_host, tick));
 
-    if (!sim_host_runs(host, event))
+    if (!sim_peer_runs(&host->peer, event))
         return;
     sim_server_tick(host->server);
     sim_host_touched(host);
@@ -36,42 +40,17 @@ void sim_host_touched(sim_host *host)
 {
     uint64_t due = sim_server_due(host->server);
 
-    sim_event_set(host->schedule, &host->tick,
+    sim_event_set(host->peer.schedule, &host->tick,
                   due == UINT64_MAX ? SIM_NEVER
                                     : sim_clock_when(&host->clock, due * 1000));
 }
 
-void sim_host_init(sim_host *host, sim_schedule *schedule, sim_engine *engine,
-                   unsigned number, uint64_t seed)
-{
-    memset(host, 0, sizeof(*host));
-    host->schedule = schedule;
-    host->number = number;
-    (void)snprintf(host->name, sizeof(host->name), "h%u", number % 10);
-    host->clock.base = SIM_WALL_NS;
-    host->tick.happen = on_tick;
-    host->server = sim_server_new(engine, sim_random_for(seed, 100 + number),
-                                  wall_us, host);
-}
-
-void sim_host_done(sim_host *host)
-{
-    if (host->stranger != NULL)
-        sim_session_free(host->stranger);
-    sim_server_free(host->server);
-}
-
-sim_host *sim_host_find(sim_host *const *hosts, const char *name)
-{
-    return hosts[name[1] - '0'];
-}
-
 void sim_host_stop(sim_host *host, uint64_t ns)
 {
-    uint64_t to = host->schedule->now + ns;
+    uint64_t to = host->peer.schedule->now + ns;
 
-    if (host->stopped_to < to)
-        host->stopped_to = to;
+    if (host->peer.stopped_to < to)
+        host->peer.stopped_to = to;
 }
 
 /* ---- sessions --------------------------------------------------------------- */
@@ -112,7 +91,7 @@ static void on_send(void *data, const char *bytes, size_t size)
 {
     lk__link *link = data;
 
-    overhear(link->host, bytes, size);
+    overhear(host_of(link->peer), bytes, size);
     sim_link_reply(link, bytes, size);
 }
 
@@ -121,19 +100,14 @@ static void on_end(void *data)
     sim_link_end(data);
 }
 
-bool sim_host_runs(const sim_host *host, sim_event *event)
-{
-    if (host->stopped_to <= host->schedule->now)
-        return true;
-    sim_event_set(host->schedule, event, host->stopped_to);
-    return false;
-}
-
-sim_session *sim_host_open(sim_host *host, lk__link *link)
+static int host_open(sim_peer *peer, lk__link *link)
 {
     static const sim_ears ears = {on_send, on_end};
 
-    return sim_session_new(host->server, &ears, link);
+    if (host_of(peer)->down)
+        return -ECONNREFUSED;
+    link->session = sim_session_new(host_of(peer)->server, &ears, link);
+    return 0;
 }
 
 static void on_stranger_send(void *data, const char *bytes, size_t size)
@@ -165,89 +139,63 @@ void sim_host_publish(sim_host *host, const char *channel, const char *text)
 
 /* ---- commands --------------------------------------------------------------- */
 
-/* "<mark><number>\r\n" at *at; false: it is not complete. */
-static bool
-take_number(const char **at, const char *end, char mark, size_t *ret_number)
-{
-    const char *digit = *at + 1;
-    size_t number = 0;
-
-    if (*at < end && **at != mark)
-        sim_wrong("the client sends what is no command");
-    while (digit < end && *digit >= '0' && *digit <= '9')
-        number = number * 10 + (size_t)(*digit++ - '0');
-    if (end - digit < 2)
-        return false;
-    *at = digit + 2;
-    *ret_number = number;
-    return true;
-}
-
 /* CLIENT KILL ID is for what was the sender's own connection. What the process
    before was asked is not done by the one that has the host now. */
 static void see_kill(const lk__link *link, size_t count,
                      const char *const *argv, const size_t *sizes)
 {
+    sim_host *host = host_of(link->peer);
     const lk__link *other;
 
     if (sim_session_has_ended(link->session) || count < 4 || sizes[0] != 6 ||
         memcmp(argv[0], "CLIENT", 6) != 0 || sizes[2] != 2 ||
         memcmp(argv[2], "ID", 2) != 0)
         return;
-    other = sim_server_ear(link->host->server, strtoull(argv[3], NULL, 10));
-    link->host->killed_other |=
-        other != NULL && other->process != link->process;
+    other = sim_server_ear(host->server, strtoull(argv[3], NULL, 10));
+    host->killed_other |= other != NULL && other->process != link->process;
 }
 
-/* Runs the command at the begin of the bytes and returns its size; 0: it is not
-   complete. */
-static size_t command_run(lk__link *link, const char *bytes, size_t size)
+static void
+command_run(void *data, int argc, const char **argv, const size_t *sizes)
 {
-    const char *argv[ARGS_MOST], *at = bytes, *end = bytes + size;
-    size_t sizes[ARGS_MOST], count, i;
+    lk__link *link = data;
 
-    if (!take_number(&at, end, '*', &count))
-        return 0;
-    if (count == 0 || count > ARGS_MOST)
-        sim_wrong("a command of %zu arguments", count);
-    for (i = 0; i < count; i++) {
-        if (!take_number(&at, end, '$', &sizes[i]) ||
-            (size_t)(end - at) < sizes[i] + 2)
-            return 0;
-        argv[i] = at;
-        at += sizes[i] + 2;
-    }
-    see_kill(link, count, argv, sizes);
-    sim_session_command(link->session, (int)count, argv, sizes);
-    return (size_t)(at - bytes);
+    see_kill(link, (size_t)argc, argv, sizes);
+    sim_session_command(link->session, argc, argv, sizes);
 }
 
-static void inlet_grow(sim_inlet *inlet, size_t size)
+static void
+host_read(sim_peer *peer, lk__link *link, const char *bytes, size_t size)
 {
-    if (size <= inlet->room)
-        return;
-    inlet->room = 2 * size;
-    inlet->bytes = sim_resize(inlet->bytes, inlet->room);
+    sim_inlet_read(&link->inlet, bytes, size, command_run, link);
+    sim_host_touched(host_of(peer));
 }
 
-void sim_host_read(lk__link *link, const char *bytes, size_t size)
+static void host_close(sim_peer *peer, lk__link *link)
 {
-    sim_inlet *inlet = &link->inlet;
-    size_t done;
+    (void)peer;
+    sim_session_free(link->session);
+}
 
-    if (inlet->size > 0) {
-        inlet_grow(inlet, inlet->size + size);
-        memcpy(inlet->bytes + inlet->size, bytes, size);
-        bytes = inlet->bytes;
-        size += inlet->size;
-    }
-    while (size > 0 && (done = command_run(link, bytes, size)) > 0) {
-        bytes += done;
-        size -= done;
-    }
-    sim_host_touched(link->host);
-    inlet_grow(inlet, size);
-    if (size > 0)
-        memmove(inlet->bytes, bytes, size); /* the rest of it comes later */
-    inlet->size = size;
+static const sim_peer_class host_class = {host_open, host_read, host_close};
+
+/* ---- life ------------------------------------------------------------------- */
+
+void sim_host_init(sim_host *host, sim_schedule *schedule, sim_engine *engine,
+                   unsigned number, uint64_t seed)
+{
+    memset(host, 0, sizeof(*host));
+    host->peer = (sim_peer){&host_class, schedule, number, 0};
+    (void)snprintf(host->name, sizeof(host->name), "h%u", number % 10);
+    host->clock.base = SIM_WALL_NS;
+    host->tick.happen = on_tick;
+    host->server = sim_server_new(engine, sim_random_for(seed, 100 + number),
+                                  wall_us, host);
+}
+
+void sim_host_done(sim_host *host)
+{
+    if (host->stranger != NULL)
+        sim_session_free(host->stranger);
+    sim_server_free(host->server);
 }

@@ -16,13 +16,11 @@ typedef struct sim_message {
 /* The machine of a server: its clock, whether it runs, and its streams' ends.
    It is called h<number>. */
 typedef struct sim_host {
-    sim_schedule *schedule;
-    unsigned number;
+    sim_peer peer; /* first */
     char name[8];
     sim_clock clock; /* wall clock */
     sim_server *server;
     sim_event tick;               /* of what waits in it */
-    uint64_t stopped_to;          /* nothing runs before */
     bool down;                    /* connections are refused */
     sim_message heard[SIM_HEARD]; /* the last ones */
     unsigned heard_count;
@@ -36,8 +34,6 @@ void sim_host_init(sim_host *host, sim_schedule *schedule, sim_engine *engine,
                    unsigned number, uint64_t seed);
 void sim_host_done(sim_host *host);
 
-sim_host *sim_host_find(sim_host *const *hosts, const char *name);
-
 /* Something was done to the server: what waits in it is looked at anew. */
 void sim_host_touched(sim_host *host);
 
@@ -47,16 +43,5 @@ void sim_host_stop(sim_host *host, uint64_t ns);
 /* Publishes a message as somebody else who may. What is heard of it others say
    again, unless the host is deaf. */
 void sim_host_publish(sim_host *host, const char *channel, const char *text);
-
-/* ---- for streams ------------------------------------------------------------ */
-
-/* Whether the server can run now. If not, sets the event to when it can. */
-bool sim_host_runs(const sim_host *host, sim_event *event);
-
-/* A stream arrives, unless the host is down. */
-sim_session *sim_host_open(sim_host *host, lk__link *link);
-
-/* Bytes arrive: each command that is complete is run. */
-void sim_host_read(lk__link *link, const char *bytes, size_t size);
 
 #endif /* SIM_WORLD_HOST_H */

@@ -127,6 +127,8 @@ static bool world_random(lk__world *base, void *bytes, size_t size)
 {
     unsigned char *byte = bytes;
 
+    if (process_of(base)->no_random)
+        return false;
     for (size_t i = 0; i < size; i++)
         byte[i] = (unsigned char)(sim_draw(&process_of(base)->random) >> 56);
     return true;
@@ -245,7 +247,7 @@ static const lk__world_class sim_class = {
 
 void sim_process_init(sim_process *process, sim_schedule *schedule,
                       const char *name, unsigned number, uint64_t seed,
-                      struct sim_host *const *hosts)
+                      struct sim_peer *const *peers)
 {
     memset(process, 0, sizeof(*process));
     process->base.class = &sim_class;
@@ -255,7 +257,7 @@ void sim_process_init(sim_process *process, sim_schedule *schedule,
     process->number = number;
     process->random = sim_random_for(seed, 1);
     process->net_random = sim_random_for(seed, 2);
-    process->hosts = hosts;
+    process->peers = peers;
     process->timer.happen = on_timer;
     process->wake.happen = on_wake;
 }

@@ -6,7 +6,7 @@
 #include "world/schedule.h"
 #include "world/world.h"
 
-struct sim_host;
+struct sim_peer;
 
 /*
  * A client's process: what the library's core sees of the world. Several of
@@ -36,6 +36,7 @@ typedef struct sim_path {
     uint64_t ns[SIM_WAYS];         /* on the way */
     uint64_t jitter_ns[SIM_WAYS];  /* up to so much more */
     uint64_t stalled_to[SIM_WAYS]; /* nothing arrives before */
+    uint64_t open_ns; /* until a stream is open; 0: as long as both ways */
 } sim_path;
 
 struct sim_process {
@@ -47,7 +48,7 @@ struct sim_process {
     sim_clock clock;
     uint64_t random;     /* the library's */
     uint64_t net_random; /* of its streams */
-    struct sim_host *const *hosts;
+    struct sim_peer *const *peers;
     sim_path paths[SIM_HOSTS_MOST];
     uint64_t spread_ns; /* each way of a stream takes up to so much more */
 
@@ -58,6 +59,7 @@ struct sim_process {
     bool woken;
     bool in_event;
     bool dead;
+    bool no_random;          /* there are no random numbers */
     size_t send_limit;       /* bytes a stream has on its way at most; 0: any */
     uint64_t stopped_to;     /* nothing runs before */
     uint64_t stopped_for_ns; /* in all, hold-ups and sleep included */
@@ -74,7 +76,7 @@ struct sim_process {
 
 void sim_process_init(sim_process *process, sim_schedule *schedule,
                       const char *name, unsigned number, uint64_t seed,
-                      struct sim_host *const *hosts);
+                      struct sim_peer *const *peers);
 
 /* They are one program's from now on. New ones. */
 void sim_process_join(sim_process *process, sim_process *other);

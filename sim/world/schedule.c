@@ -135,7 +135,8 @@ bool sim_step(sim_schedule *schedule, uint64_t until)
         return false;
     event = schedule->heap[1];
     sim_event_clear(schedule, event);
-    schedule->now = event->at;
+    if (schedule->now < event->at) /* else it is late */
+        schedule->now = event->at;
     schedule->steps++;
     event->happen(event);
     return true;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world/host.h"
 #include "world/random.h"
 
 typedef enum sim_piece_kind {
@@ -63,11 +62,15 @@ static void pipe_arm(lk__link *link, sim_way way)
 }
 
 /* When what leaves at a time arrives. */
-static uint64_t arrival(lk__link *link, sim_way way, uint64_t from)
+static uint64_t
+arrival(lk__link *link, sim_way way, sim_piece_kind kind, uint64_t from)
 {
-    const sim_path *path = &link->process->paths[link->host->number];
-    uint64_t at = later(from, path->stalled_to[way]) + path->ns[way] +
-                  link->pipes[way].extra_ns;
+    const sim_path *path = &link->process->paths[link->peer->number];
+    uint64_t ns = path->ns[way], at;
+
+    if (kind == SIM_OPEN && path->open_ns > 0)
+        ns = way == SIM_THERE ? path->open_ns : 0;
+    at = later(from, path->stalled_to[way]) + ns + link->pipes[way].extra_ns;
 
     if (path->jitter_ns[way] > 0)
         at += sim_below(&link->process->net_random, path->jitter_ns[way]);
@@ -83,7 +86,7 @@ static void pipe_add(lk__link *link, sim_way way, sim_piece_kind kind,
     if (pipe->lost)
         return;
     piece = sim_resize(NULL, sizeof(*piece) + size);
-    pipe->last_at = later(pipe->last_at, arrival(link, way, from));
+    pipe->last_at = later(pipe->last_at, arrival(link, way, kind, from));
     *piece = (sim_piece){.at = pipe->last_at, .kind = kind, .size = size};
     if (size > 0)
         memcpy(piece->bytes, bytes, size);
@@ -164,19 +167,34 @@ static void on_back(sim_event *event)
 
 /* ---- to the server --------------------------------------------------------- */
 
+bool sim_peer_runs(const sim_peer *peer, sim_event *event)
+{
+    if (peer->stopped_to <= peer->schedule->now)
+        return true;
+    sim_event_set(peer->schedule, event, peer->stopped_to);
+    return false;
+}
+
+/* What it says at once comes behind the stream's opening. */
 static void server_opens(lk__link *link)
 {
+    sim_pipe *back = &link->pipes[SIM_BACK];
+    sim_piece *opening;
+    int error;
+
     pipe_add(link, SIM_BACK, SIM_OPEN, NULL, 0, schedule_of(link)->now);
-    if (link->host->down && link->pipes[SIM_BACK].last != NULL)
-        link->pipes[SIM_BACK].last->error = -ECONNREFUSED;
-    else if (!link->host->down)
-        link->session = sim_host_open(link->host, link);
+    opening = back->last;
+    error = link->peer->class->open(link->peer, link);
+    if (error == SIM_SILENT)
+        pipe_clear(link, SIM_BACK);
+    else if (opening != NULL)
+        opening->error = error;
 }
 
 static void session_close(lk__link *link)
 {
     if (link->session != NULL)
-        sim_session_free(link->session);
+        link->peer->class->close(link->peer, link);
     link->session = NULL;
     free(link->inlet.bytes);
     link->inlet = (sim_inlet){.bytes = NULL};
@@ -187,7 +205,7 @@ static void server_hears(lk__link *link, const sim_piece *piece)
     if (piece->kind == SIM_OPEN)
         server_opens(link);
     else if (piece->kind == SIM_BYTES)
-        sim_host_read(link, piece->bytes, piece->size);
+        link->peer->class->read(link->peer, link, piece->bytes, piece->size);
     else
         session_close(link);
 }
@@ -199,7 +217,7 @@ static void on_there(sim_event *event)
                              offsetof(lk__link, pipes[SIM_THERE].event));
     sim_piece *piece;
 
-    if (!sim_host_runs(link->host, event))
+    if (!sim_peer_runs(link->peer, event))
         return;
     piece = pipe_take(link, SIM_THERE);
     pipe_arm(link, SIM_THERE);
@@ -219,13 +237,30 @@ static uint64_t leaves_at(const lk__link *link)
     return later(schedule_of(link)->now, link->process->ahead);
 }
 
+/* If there is one alone, it is at every address; else they are called h0, h1... */
+static sim_peer *peer_at(const sim_process *process, const char *name)
+{
+    return process->peers[1] == NULL ? process->peers[0]
+                                     : process->peers[name[1] - '0'];
+}
+
+static char *text_copy(const char *text)
+{
+    size_t size = text == NULL ? 0 : strlen(text) + 1;
+
+    return text == NULL ? NULL : memcpy(sim_alloc(size), text, size);
+}
+
 lk__link *sim_link_open(lk__world *base, const lk__address *address, void *tag)
 {
     sim_process *process = (sim_process *)base;
     lk__link *link = sim_alloc(sizeof(*link));
 
     link->process = process;
-    link->host = sim_host_find(process->hosts, address->host);
+    link->peer = peer_at(process, address->host);
+    link->address = (lk__address){.path = text_copy(address->path),
+                                  .host = text_copy(address->host),
+                                  .port = address->port};
     link->number = process->link_count++;
     link->tag = tag;
     link->next = process->links;
@@ -299,17 +334,25 @@ void sim_links_free(sim_process *process)
         pipe_clear(link, SIM_THERE);
         pipe_clear(link, SIM_BACK);
         session_close(link);
+        /* The strings are the link's own copies. */
+        free((void *)(uintptr_t)link->address.path);
+        free((void *)(uintptr_t)link->address.host);
         free(link);
     }
 }
 
 /* ---- the server's side ------------------------------------------------------ */
 
-void sim_link_reply(lk__link *link, const char *bytes, size_t size)
+void sim_link_reply_at(lk__link *link, uint64_t at, const char *bytes,
+                       size_t size)
 {
     if (!link->closed)
-        pipe_add(link, SIM_BACK, SIM_BYTES, bytes, size,
-                 schedule_of(link)->now);
+        pipe_add(link, SIM_BACK, SIM_BYTES, bytes, size, at);
+}
+
+void sim_link_reply(lk__link *link, const char *bytes, size_t size)
+{
+    sim_link_reply_at(link, schedule_of(link)->now, bytes, size);
 }
 
 void sim_link_end(lk__link *link)

@@ -4,19 +4,33 @@
 
 #include <sys/types.h>
 
+#include "world/inlet.h"
 #include "world/process.h"
 
-struct sim_session;
-struct sim_host;
+enum { SIM_SILENT = 1 };
 
-/* What of a command has arrived, if not all of it. */
-typedef struct sim_inlet {
-    char *bytes;
-    size_t size, room;
-} sim_inlet;
+/* The other end of streams: a server's machine (host.h), or a test that plays one.
+   Put one first into your struct. */
+typedef struct sim_peer {
+    const struct sim_peer_class *class;
+    sim_schedule *schedule;
+    unsigned number;     /* of the paths to it */
+    uint64_t stopped_to; /* nothing runs before */
+} sim_peer;
+
+typedef struct sim_peer_class {
+    /* A stream arrives. 0: it stands; a negative errno: it is refused; SIM_SILENT: of
+       this nobody hears anything, ever. */
+    int (*open)(sim_peer *peer, lk__link *link);
+    /* Bytes arrive. */
+    void (*read)(sim_peer *peer, lk__link *link, const char *bytes,
+                 size_t size);
+    /* The client's end of it arrives, or the run is over. */
+    void (*close)(sim_peer *peer, lk__link *link);
+} sim_peer_class;
 
 /*
- * A byte stream between a process and a host. Each way keeps its order and has
+ * A byte stream between a process and a peer. Each way keeps its order and has
  * its own time. What can happen to it: all that is on one way is late
  * (stall), is lost from some time on without a word (lose), or the stream
  * breaks.
@@ -34,7 +48,8 @@ typedef struct sim_pipe {
 
 struct lk__link {
     sim_process *process;
-    struct sim_host *host;
+    sim_peer *peer;
+    lk__address address; /* strings owned */
     lk__link *next;
     unsigned number;
     void *tag;
@@ -46,7 +61,7 @@ struct lk__link {
     bool closed; /* by the core */
     bool blocked;
     size_t under_way;
-    struct sim_session *session; /* the server's; NULL: not yet, or closed */
+    void *session; /* the peer's; NULL: not yet, or closed */
     sim_inlet inlet;
     sim_pipe pipes[SIM_WAYS];
 };
@@ -72,11 +87,16 @@ void sim_links_free(sim_process *process);
 
 /* ---- the server's side ---------------------------------------------------- */
 
-/* Sends bytes to the client, after those sent before. */
+/* Sends bytes to the client, after those sent before; the other at that time. */
 void sim_link_reply(lk__link *link, const char *bytes, size_t size);
+void sim_link_reply_at(lk__link *link, uint64_t at, const char *bytes,
+                       size_t size);
 
 /* The server has ended its side; what it said before arrives. */
 void sim_link_end(lk__link *link);
+
+/* Whether the peer can run now. If not, sets the event to when it can. */
+bool sim_peer_runs(const sim_peer *peer, sim_event *event);
 
 /* ---- what happens to it ---------------------------------------------------- */
 

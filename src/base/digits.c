@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/digits.h"
 
+#include <string.h>
+
 size_t lk__digits_count(uint64_t number)
 {
     size_t count = 1;
@@ -36,6 +38,13 @@ size_t lk__digits_write(char ret[LK__DIGITS_SIZE], uint64_t number)
     (void)lk__digits_before(ret + length, number);
     ret[length] = '\0';
     return length;
+}
+
+void lk__digits_write_wide(char *ret, size_t digits, uint64_t number)
+{
+    memset(ret, '0', digits);
+    (void)lk__digits_before(ret + digits, number);
+    ret[digits] = '\0';
 }
 
 void lk__digits_write_hex(char ret[17], uint64_t number)

@@ -26,6 +26,10 @@ char *lk__digits_before_signed(char *end, int64_t number);
 /* Writes it with a NUL behind it. Returns its length. */
 size_t lk__digits_write(char ret[LK__DIGITS_SIZE], uint64_t number);
 
+/* Writes it with zeros in front to so many digits, and a NUL behind them; it has no
+   more than those. */
+void lk__digits_write_wide(char *ret, size_t digits, uint64_t number);
+
 /* The same in base 16, always 16 digits of it. */
 void lk__digits_write_hex(char ret[17], uint64_t number);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -75,6 +76,33 @@ lk_status lk__owner_check(const char *owner)
     if (owner == NULL || owner[0] == '\0')
         return lk__fail(LK_EINVAL, "the owner is NULL or empty");
     return LK_OK;
+}
+
+/* ---- ids ---- */
+
+void lk__numbered_write(char ret[LK__NUMBERED_SIZE], const char *client,
+                        uint64_t number)
+{
+    memcpy(ret, client, LK__CLIENT_ID_SIZE);
+    ret[LK__CLIENT_ID_SIZE] = ':';
+    lk__digits_write_wide(ret + LK__CLIENT_ID_SIZE + 1, LK__CLAIM_DIGITS,
+                          number);
+}
+
+uint64_t lk__numbered_read(const char *id, const char *client)
+{
+    uint64_t number = 0;
+
+    if (strlen(id) != LK__NUMBERED_SIZE - 1 ||
+        memcmp(id, client, LK__CLIENT_ID_SIZE) != 0 ||
+        id[LK__CLIENT_ID_SIZE] != ':')
+        return 0;
+    for (const char *at = id + LK__CLIENT_ID_SIZE + 1; *at != '\0'; at++) {
+        if (*at < '0' || *at > '9')
+            return 0;
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    return number;
 }
 
 /* ---- keys ---- */

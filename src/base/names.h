@@ -24,6 +24,19 @@
 
 enum { LK__NAME_MAX = 512, LK__KEY_SIZE = LK__NAME_MAX + 64 };
 
+/* Digits of a client's id, and of the number behind it in the id of a claim. Both are
+   as many in each: a claim's id has a fixed width, and no other library's has it. */
+enum { LK__CLIENT_ID_SIZE = 32, LK__CLAIM_DIGITS = 16 };
+
+/* The id of a claim, and of whatever else a client numbers so: its own id, a colon and
+   the number, LK__CLAIM_DIGITS long, with a NUL. */
+enum { LK__NUMBERED_SIZE = LK__CLIENT_ID_SIZE + 1 + LK__CLAIM_DIGITS + 1 };
+void lk__numbered_write(char ret[LK__NUMBERED_SIZE], const char *client,
+                        uint64_t number);
+
+/* The number of such an id of this client; 0: it is none. */
+uint64_t lk__numbered_read(const char *id, const char *client);
+
 /* What the library's own keys begin with. */
 #define LK__KEYS_OWN "latchkey:"
 

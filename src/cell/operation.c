@@ -164,18 +164,17 @@ static void cleanup(lk__ask *ask)
     lk_cell_value_free(((operation *)(void *)ask)->result.value);
 }
 
-enum { ID_SIZE = 64, NUMBER_SIZE = 24 };
+enum { NUMBER_SIZE = 24 };
 
 /* The texts that a question refers to until it is copied. */
 typedef struct texts {
-    char id[ID_SIZE], expected[NUMBER_SIZE];
+    char id[LK__NUMBERED_SIZE], expected[NUMBER_SIZE];
 } texts;
 
 static void texts_write(texts *t, const operation *op, const lk__place *place,
                         const lk__cell_order *order)
 {
-    snprintf(t->id, sizeof(t->id), "%s:%" PRIu64, place->client->id,
-             op->number);
+    lk__numbered_write(t->id, place->client->id, op->number);
     t->expected[0] = '\0';
     if (order->version != LK_CELL_ANY)
         snprintf(t->expected, sizeof(t->expected), "%" PRIu64, order->version);
@@ -245,6 +244,7 @@ static lk_status operation_new(operation **ret_op, lk__place *place,
     op->ask.cleanup = cleanup;
     op->ask.reads = order->what == &lk__cell_read;
     op->ask.repeats = !op->ask.reads;
+    op->ask.doubt = LK_EPENDING; /* said again it would be of another version */
     if (op->ask.repeats)
         op->number = ++place->client->work->last_claim_number;
     if (question(op, place, order) != LK_OK) {

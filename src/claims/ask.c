@@ -91,6 +91,9 @@ lk__ask *lk__ask_of_call(lk__call *call)
 
 static void call_end(lk__ask *ask, lk_status status, const char *words)
 {
+    char text[LK__REFUSAL_SIZE];
+
+    words = lk__refusal_words(ask->place, status, words, ask->found, text);
     if (ask->is_settled)
         lk__call_done(&ask->call, ask->settled, NULL);
     else
@@ -129,7 +132,7 @@ static void doubt(lk__ask *ask)
     lk_client *client = ask->call.client;
 
     if (!is_persistent(ask)) {
-        end(ask, LK_EINDOUBT, NULL);
+        end(ask, ask->doubt, NULL);
         return;
     }
     if (ask->owed_ms != 0)
@@ -138,7 +141,7 @@ static void doubt(lk__ask *ask)
     else
         ask->until = lk__wait_until_ns(ask->first_sent_at, PERSIST_MS);
     lk__alarm_set(&client->alarms, &ask->alarm, ask->until);
-    call_end(ask, LK_EINDOUBT, NULL);
+    call_end(ask, ask->doubt, NULL);
 }
 
 /* The time is over: what was sent may have been done. */
@@ -149,7 +152,7 @@ static void end_late(lk__ask *ask)
     if (ask->pauses)
         end(ask, LK_OK, NULL);
     else if (ask->call.done)
-        end(ask, LK_EINDOUBT, NULL);
+        end(ask, ask->doubt, NULL);
     else if (is_persistent(ask) || (ask->sends > 0 && !ask->reads))
         doubt(ask);
     else if (ask->refusals > 0)
@@ -180,7 +183,7 @@ static void on_alarm(lk__alarm *alarm)
    before, which was not answered. */
 static void end_refused(lk__ask *ask, lk_status status, const char *words)
 {
-    end(ask, ask->doubted && !ask->reads ? LK_EINDOUBT : status, words);
+    end(ask, ask->doubted && !ask->reads ? ask->doubt : status, words);
 }
 
 /* ---- answers --------------------------------------------------------------- */
@@ -294,7 +297,7 @@ on_reply(lk__request *request, lk_status status, const redisReply *reply)
         on_answer(ask, reply);
     else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats &&
              ask->owed_ms == 0)
-        end(ask, LK_EINDOUBT, NULL);
+        end(ask, ask->doubt, NULL);
     else if ((ask->renews || is_elsewhere) && ask->listed)
         send_now(ask); /* the other connection may stand */
     ask->replying = false;
@@ -314,6 +317,7 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
     lk__call_init(&ask->call, client, deliver);
     ask->request.on_reply = on_reply;
     ask->alarm.fire = on_alarm;
+    ask->doubt = LK_EINDOUBT;
     ask->place = place;
     if (place != NULL)
         place->refs++;
@@ -382,17 +386,17 @@ static void send_now(lk__ask *ask)
         end_refused(ask, status, NULL);
 }
 
-/* Whether it began; else its call has ended. A renewal's own road may stand
-   where the commands have none. */
+/* Whether it began; else its call has ended: the server is away for a reason that
+   does not pass by itself. A renewal's own road may stand where the commands have
+   none. */
 static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
     const lk__node *node = lk__ask_node(ask);
-    lk_status why = node->command.why;
 
     list_add(ask);
-    if (lk__node_is_away(node) && ask->owed_ms == 0 && road_for(ask) == NULL) {
-        end(ask, why, node->command.words);
+    if (lk__node_is_vain(node) && ask->owed_ms == 0 && road_for(ask) == NULL) {
+        end(ask, node->command.why, node->command.words);
         return false;
     }
     ask->until = until;
@@ -482,7 +486,7 @@ void lk__asks_leave_doubtful(lk_client *client, const lk__node *node,
         } else if (is_on_its_own_road(ask)) {
             /* its time ends it */
         } else if (ask->sends > 0 && ask->repeats && !ask->persists) {
-            end(ask, LK_EINDOUBT, NULL);
+            end(ask, ask->doubt, NULL);
         } else {
             end(ask, status, words);
         }

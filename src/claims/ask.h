@@ -4,6 +4,7 @@
 
 #include "claims/place.h"
 #include "claims/question.h"
+#include "claims/refusal.h"
 #include "engine/call.h"
 #include "server/conn.h"
 
@@ -14,13 +15,14 @@
  * It is made on the heap, as the first member of a larger struct if need be,
  * because a request of it may be under way when nobody waits any more. An
  * answer may lead to the next question. One that only reads is asked again
- * when its answer was lost; any other then ends with LK_EINDOUBT. One that the
- * server refuses for a reason that may pass is asked again in any case.
+ * when its answer was lost; any other then ends in doubt: with LK_EINDOUBT, or
+ * if its caller must not repeat it with LK_EPENDING. One that the server refuses
+ * for a reason that may pass is asked again in any case.
  *
  * One that repeats can be asked any number of times, because the server knows
  * it by a number of its own. One that persists as well, once sent, is asked
  * until it is answered, ten minutes long, even though its call ended with
- * LK_EINDOUBT in the meantime; the shutdown ends it. That is for what must
+ * LK_EPENDING in the meantime; the shutdown ends it. That is for what must
  * count once and what nobody says again. What a caller in doubt says again, as
  * a delete, must not persist: done late, it would undo what came after.
  *
@@ -38,12 +40,14 @@ struct lk__ask {
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it; keys first */
     size_t key_count, count;
-    bool reads;    /* changes nothing at the server, or nothing if repeated */
-    bool repeats;  /* known by a number: may be asked again in its call */
-    bool persists; /* repeats, and goes on when its call has ended in doubt */
-    bool takes;    /* a hold, or a longer lease: not asked while nothing is
+    bool reads;      /* changes nothing at the server, or nothing if repeated */
+    bool repeats;    /* known by a number: may be asked again in its call */
+    bool persists;   /* repeats, and goes on when its call has ended in doubt */
+    lk_status doubt; /* with which that ends: LK_EINDOUBT, or LK_EPENDING: done
+                        twice it is not what it is once */
+    bool takes;      /* a hold, or a longer lease: not asked while nothing is
                        to be believed that is given */
-    bool renews;   /* a lease; repeats, and goes over the renewals' road */
+    bool renews;     /* a lease; repeats, and goes over the renewals' road */
     bool deletes;  /* its script deletes its key if that has its first argument:
                        where the node has DELIFEQ, that is sent, and the script
                        only if it is refused. An integer is its answer */
@@ -63,6 +67,7 @@ struct lk__ask {
     lk_status settled; /* its call's status then */
     uint64_t until;    /* when its call ends by itself */
     const char *words; /* take's, with its status; NULL: the status' own */
+    lk__found found;   /* take's, with a status that is about the name */
     lk__tempo tempo;   /* of questions that answers ask for */
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
@@ -124,8 +129,7 @@ void lk__asks_moved(lk_client *client);
 void lk__asks_on_ready(struct lk__node *node);
 
 /* Ends every question to this node, NULL: of the client, but those that persist
-   and were sent: their calls end
-   with LK_EINDOUBT, and they go on. So does a renewal that is under way on a
+   and were sent: their calls end in doubt, and they go on. So does a renewal that is under way on a
    road of its own, unless the client is shut down. */
 void lk__asks_leave_doubtful(lk_client *client, const struct lk__node *node,
                              lk_status status, const char *words);

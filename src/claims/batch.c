@@ -52,20 +52,18 @@ static size_t claim_of_key(const struct batch *batch, int64_t index)
                : batch->count;
 }
 
-static void batch_lost(struct batch *batch, const lk__list *lost)
+static void batch_lost(struct batch *batch, const lk__lost_answer *lost)
 {
-    for (size_t i = 0; i < lk__list_count(lost); i++) {
-        lk__lost_group one;
+    for (size_t i = 0; i < lost->count; i++) {
+        size_t at = claim_of_key(batch, lost->all[i].key);
+        int64_t code = lost->all[i].code;
         lk__claim *claim;
-        size_t at;
 
-        lk__list_get(lost, i, &one);
-        at = claim_of_key(batch, one.index);
         claim = at < batch->count ? batch->claims[at] : NULL;
         if (claim == NULL || claim->state != LK__CLAIM_HELD)
             continue;
-        if (one.code != LK__RENEW_UNSURE) {
-            lk__claim_lose(claim, lk__claim_loss_of(one.code));
+        if (code != LK__RENEW_UNSURE) {
+            lk__claim_lose(claim, lk__claim_loss_of(code));
         } else {
             claim->kept_at = 0; /* so the next one is whole */
             batch->leases[at] = 0;
@@ -101,7 +99,7 @@ static lk_status read_whole(struct batch *batch, const redisReply *reply)
 /* Those lost are lost then. */
 static lk_status batch_read(struct batch *batch, const redisReply *reply)
 {
-    lk__list lost;
+    lk__lost_answer lost;
     lk_status status;
 
     if (batch->whole)
@@ -170,10 +168,10 @@ static bool is_in_cluster(const lk__claim *claim)
 
 static bool part_is_held(const struct batch *batch, const redisReply *reply)
 {
-    lk__list lost;
+    lk__lost_answer lost;
 
     return protocol_of(batch)->read_renew(reply, &lost) == LK_OK &&
-           lk__list_count(&lost) == 0;
+           lost.count == 0;
 }
 
 /*
@@ -280,11 +278,9 @@ static lk_status batch_ask(struct batch *batch)
 {
     const lk__claim *first = batch->claims[0];
     lk__question *question =
-        batch->whole
-            ? protocol_of(batch)->keep(first->place, lk__claim_id(first),
-                                       first->fence, batch->leases[0], 0)
-            : protocol_of(batch)->renew(batch->claims, batch->leases,
-                                        batch->count);
+        batch->whole ? protocol_of(batch)->keep(first, batch->leases[0], 0)
+                     : protocol_of(batch)->renew(batch->claims, batch->leases,
+                                                 batch->count);
     lk_status status;
 
     if (question == NULL)
@@ -318,8 +314,6 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
     if (is_in_cluster(claim) && claim->renew_failures % 2 == 1 &&
         claim->turn == claim->place->node->belief.turn)
         return false; /* of a slot that moves some keys may be elsewhere */
-    if (strncmp(lk__claim_id(claim), client->id, strlen(client->id)) != 0)
-        return true; /* borrowed: its end is told to another */
     if (ns > WHOLE_MS * LK__MS)
         ns = WHOLE_MS * LK__MS;
     return inbox_at == 0 || claim->kept_at < inbox_at ||

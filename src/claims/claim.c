@@ -154,17 +154,11 @@ lk__extra *lk__claim_extra(lk__claim *claim)
 const char *lk__claim_id(const lk__claim *claim)
 {
     const lk_client *client = claim->place->client;
-    size_t length = strlen(client->id);
-    char *text;
+    char *text = lk__question_id(&client->work->question);
 
-    _Static_assert(sizeof(client->id) + LK__DIGITS_SIZE <= LK__CLAIM_ID_SIZE,
-                   "a claim's id has room");
-    if (claim->borrowed)
-        return claim->extra->borrowed_id;
-    text = lk__question_id(&client->work->question);
-    memcpy(text, client->id, length);
-    text[length] = ':';
-    (void)lk__digits_write(text + length + 1, claim->entry.hash);
+    _Static_assert((int)LK__NUMBERED_SIZE <= (int)LK__CLAIM_ID_SIZE,
+                   "an id has room");
+    lk__numbered_write(text, client->id, claim->entry.hash);
     return text;
 }
 
@@ -230,7 +224,6 @@ static void extra_free(lk__extra *extra)
         return;
     lk__free(extra->beside);
     lk__free(extra->reason);
-    lk__free(extra->borrowed_id);
     lk__free(extra);
 }
 

@@ -100,7 +100,6 @@ typedef struct lk__extra {
     lk__terms terms;
     char *beside;         /* the other claim of its owner's; NULL: none */
     char *reason;         /* NULL: none */
-    char *borrowed_id;    /* by which the server knows it; NULL: its own */
     uint64_t replicas;    /* that are known to have it, */
     uint64_t replicas_by; /* by a count on this connection of the lane */
 } lk__extra;
@@ -132,7 +131,6 @@ struct lk__claim {
     bool held_back : 1; /* stays in the client's pace */
 
     /* Held. */
-    bool borrowed : 1; /* whoever imports the text has it, and nobody says so */
     bool confirmed : 1;  /* it has its own lease, not that of a pushed grant */
     bool renewing : 1;   /* in a batch that is due or under way */
     bool is_mixed : 1;   /* its lease may be in other keys than its mode says */
@@ -183,9 +181,8 @@ struct lk__claim {
     lk__releaser *releaser; /* being released; NULL: nobody waits for that */
 };
 
-/* Its id, "<client uuid>:<number>", or another client's of what is borrowed, as it
-   stands in Redis. It lasts until LK__QUESTION_IDS more were asked for. Inside the
-   monitor. */
+/* Its id, "<client>:<number>", as it stands in Redis. It lasts until
+   LK__QUESTION_IDS more were asked for. Inside the monitor. */
 const char *lk__claim_id(const lk__claim *claim);
 
 /* What it asks for beyond a lease: nothing, where it has no extra. */
@@ -251,12 +248,15 @@ void lk__claim_ask_again(lk__claim *claim);
 /* The same, and once more if a look is under way. */
 void lk__claim_look_again(lk__claim *claim);
 
+/* The same, since a message that anybody may have sent says so: more slowly, if that
+   goes on. */
+void lk__claim_hinted(lk__claim *claim);
+
 /* The server was heard to say "still queued, ticket k" to what was sent then. */
 void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at);
 
-/* The server said that what a holdless claim waits for has happened, or never
-   will: it ends with the status. */
-void lk__claim_settle(lk__claim *claim, lk_status status);
+/* The server said that what a holdless claim waits for has happened. */
+void lk__claim_settle(lk__claim *claim);
 
 /* Begins to release it; the releaser may be NULL. HELD or LOST. */
 void lk__claim_release(lk__claim *claim, lk__releaser *releaser);

@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "claims/claim_private.h"
 #include "claims/node.h"
+#include "claims/refusal.h"
 #include "server/reply.h"
 
 enum {
@@ -22,7 +23,7 @@ enum {
     CONTEND_PART = 16,   /* which is such a part of the time at it */
     CONTEND_LOST = 2,    /* too late so often, it looks in between, */
     CONTEND_LOOKS = 4,   /* so often in each hold of others */
-    REFUSED_MS = 20      /* the first pause after a refusal that may pass */
+    REFUSED_MS = 20 /* the first pause after a refusal that may pass */
 };
 
 /* ---- when it looks again ----------------------------------------------------- */
@@ -128,6 +129,17 @@ void lk__claim_look_again(lk__claim *claim)
 {
     claim->opened = lk__claim_is_looking(claim);
     lk__claim_look_now(claim);
+}
+
+/* Not while a pause lasts: that would never end. */
+void lk__claim_hinted(lk__claim *claim)
+{
+    const lk__wait *head = lk__place_head(claim);
+
+    if (head != NULL &&
+        head->tempo.until <= lk__client_now(claim->place->client))
+        ask_again(claim);
+    lk__claim_look_again(claim);
 }
 
 void lk__claim_look_now(lk__claim *claim)
@@ -324,16 +336,24 @@ static void on_void(lk__claim *claim)
 }
 
 /* What it asks for cannot be had, now or ever: the server has nothing of it. */
-void lk__claim_settle(lk__claim *claim, lk_status status)
+static void on_ends(lk__claim *claim, const lk__seek_answer *answer)
 {
     lk__place *place = claim->place;
+    const lk__terms *terms = lk__claim_terms(claim);
+    const lk__found found = {.number = answer->all,
+                             .asked = answer->end == LK_EMISMATCH
+                                          ? terms->number
+                                          : terms->need};
+    char text[LK__REFUSAL_SIZE];
 
-    if (status == LK_OK) {
-        lk__place_taken(place, claim);
-    } else {
-        lk__claim_kill(claim);
-        lk__place_failed(place, claim, status, NULL);
-    }
+    lk__claim_kill(claim);
+    lk__place_failed(place, claim, answer->end,
+                     lk__refusal_words(place, answer->end, NULL, found, text));
+}
+
+void lk__claim_settle(lk__claim *claim)
+{
+    lk__place_taken(claim->place, claim);
 }
 
 /* The server refuses for now. What it was asked for changes nothing if it is
@@ -365,6 +385,8 @@ static bool goes_on(const lk__claim *claim, const redisReply *reply)
 void lk__claim_refused(lk__claim *claim, lk_status status,
                        const redisReply *reply)
 {
+    char text[LK__REFUSAL_SIZE];
+
     if (goes_on(claim, reply)) {
         refused_for_now(claim);
         return;
@@ -385,7 +407,10 @@ void lk__claim_refused(lk__claim *claim, lk_status status,
         claim->in_doubt = true; /* it may have been granted */
     }
 
-    lk__claim_give_up(claim, status, lk__reply_words(reply));
+    lk__claim_give_up(claim, status,
+                      lk__refusal_words(claim->place, status,
+                                        lk__reply_words(reply),
+                                        (lk__found){.number = 0}, text));
 }
 
 static void on_garbage(lk__claim *claim, const redisReply *reply)
@@ -420,7 +445,7 @@ static void on_held(lk__claim *claim, const lk__seek_answer *answer)
     if (kind->judge != NULL)
         seek_on(claim); /* for those that came in between */
     else if (kind->holdless)
-        lk__claim_settle(claim, LK_OK);
+        lk__claim_settle(claim);
     else
         on_granted(claim, answer);
 }
@@ -454,7 +479,7 @@ void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
         on_gone(claim);
         break;
     case LK__SEEK_ENDS:
-        lk__claim_settle(claim, answer.end);
+        on_ends(claim, &answer);
         break;
     }
 }

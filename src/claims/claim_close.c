@@ -51,12 +51,16 @@ static void releaser_tell(const lk__claim *claim, lk_status status)
         releaser_done(claim->releaser, status, NULL);
 }
 
+/* The handle is gone: whatever the release is told, nobody is to repeat it. */
 void lk__releaser_end(lk__releaser *releaser)
 {
     const lk__conn *conn = &releaser->claim->place->node->command;
 
     if (releaser->sent)
-        releaser_done(releaser, LK_EINDOUBT, NULL);
+        releaser_done(releaser, LK_EPENDING, NULL);
+    else if (lk__node_is_ready(releaser->claim->place->node) ||
+             lk_status_is_retriable(conn->why))
+        releaser_done(releaser, LK_EPENDING, conn->words);
     else
         releaser_done(releaser, conn->why, conn->words);
 }
@@ -113,8 +117,11 @@ closed_read(lk__claim *claim, const redisReply *reply, bool *ret_more)
     if (status != LK_OK)
         return status;
     *ret_more = answer.more;
-    if (claim->state == LK__CLAIM_RELEASING)
-        releaser_tell(claim, release_status(claim, answer.was_held));
+    if (claim->state != LK__CLAIM_RELEASING)
+        return LK_OK;
+    if (answer.was_held && protocol->release != NULL)
+        lk__closed_note(claim);
+    releaser_tell(claim, release_status(claim, answer.was_held));
     return LK_OK;
 }
 
@@ -297,6 +304,7 @@ void lk__claim_end_lost(lk__claim *claim)
     switch (lk__claim_loss(claim)) {
     case LK_LOSS_EXPIRED:
     case LK_LOSS_UNREACHABLE:
+    case LK_LOSS_STOPPED:
     case LK_LOSS_DENIED:
     case LK_LOSS_REVOKED:
         lk__claim_release(claim, NULL);
@@ -329,7 +337,7 @@ void lk__claim_shut(lk__claim *claim)
 
 void lk__claim_abandon(lk__claim *claim)
 {
-    releaser_tell(claim, LK_EINDOUBT);
+    releaser_tell(claim, LK_EPENDING);
     lk__claim_kill(claim);
 }
 
@@ -370,7 +378,5 @@ void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)
     if (claim == NULL)
         return; /* no memory: its lease ends it */
     claim->fence = fence;
-    claim->state = LK__CLAIM_HELD;
-    place->client->stats.holding++;
     lk__claim_release(claim, NULL);
 }

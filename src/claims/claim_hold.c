@@ -17,7 +17,10 @@
 #include "claims/watchdog.h"
 #include "claims/work.h"
 
-enum { FIRST_RENEWAL_MS = 50 };
+enum {
+    FIRST_RENEWAL_MS = 50,
+    STILL_PART = 4 /* of the lease: so late a loop stood still */
+};
 
 void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence)
 {
@@ -139,7 +142,7 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
 void lk__claim_hold(lk__claim *claim, uint64_t deadline, lk__grant_how how)
 {
     if (claim->place->kind->holdless) {
-        lk__claim_settle(claim, LK_OK);
+        lk__claim_settle(claim);
         return;
     }
     hold_begin(claim, deadline, how);
@@ -170,23 +173,36 @@ void lk__claim_arm(lk__claim *claim)
     lk__alarm_set(&claim->place->client->alarms, &claim->alarm, at);
 }
 
+/* The loop loses it at its deadline. Where nobody has done so long after that, the
+   loop did not run then, and the server is not to blame. */
+static bool stood_still(const lk__claim *claim)
+{
+    return lk__client_now(claim->place->client) >
+           lk__claim_deadline(claim) + claim->lease_ms * LK__MS / STILL_PART;
+}
+
 static lk_loss not_renewed(const lk__claim *claim)
 {
-    return claim->is_denied ? LK_LOSS_DENIED : LK_LOSS_UNREACHABLE;
+    if (claim->is_denied)
+        return LK_LOSS_DENIED;
+    return stood_still(claim) ? LK_LOSS_STOPPED : LK_LOSS_UNREACHABLE;
 }
 
 bool lk__claim_expire(lk__claim *claim)
 {
     /* A fixed lease that was confirmed ends by itself, looked after or not. */
     bool renews = claim->watchdog || !claim->confirmed;
+    bool is_asked = claim->unanswered || claim->renewing;
 
     if (claim->state != LK__CLAIM_HELD || lk__claim_is_valid(claim))
         return false;
     if (lk__claim_deadline(claim) < claim->leased_until)
-        lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
-    else if (renews && (claim->unanswered || claim->renewing ||
-                        claim->renew_at != LK__NEVER))
+        lk__claim_lose(claim, stood_still(claim) ? LK_LOSS_STOPPED
+                                                 : LK_LOSS_UNREACHABLE);
+    else if (renews && is_asked)
         lk__claim_lose(claim, not_renewed(claim));
+    else if (renews && claim->renew_at != LK__NEVER)
+        lk__claim_lose(claim, LK_LOSS_STOPPED); /* due, and never begun */
     else
         lk__claim_lose(claim, LK_LOSS_EXPIRED);
     return true;
@@ -215,7 +231,7 @@ lk_loss lk__claim_loss(const lk__claim *claim)
     if (claim->lost_at != 0)
         return (lk_loss)claim->loss;
     if (lk__claim_deadline(claim) < claim->leased_until)
-        return LK_LOSS_UNREACHABLE;
+        return stood_still(claim) ? LK_LOSS_STOPPED : LK_LOSS_UNREACHABLE;
     return claim->watchdog ? not_renewed(claim) : LK_LOSS_EXPIRED;
 }
 

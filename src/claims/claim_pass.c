@@ -46,9 +46,8 @@ is_too_long(const lk__claim *claim, const lk__wait *wait, uint64_t now)
 
 bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait, uint64_t now)
 {
-    return claim->place->kind->passes && !claim->borrowed && claim->watchdog &&
-           wait->watchdog && claim->renew_failures == 0 &&
-           !is_too_long(claim, wait, now);
+    return claim->place->kind->passes && claim->watchdog && wait->watchdog &&
+           claim->renew_failures == 0 && !is_too_long(claim, wait, now);
 }
 
 /* ---- the question ------------------------------------------------------------ */
@@ -100,10 +99,7 @@ void lk__claim_prepare_pass(lk__claim *claim, uint64_t now)
     /* Of an import that may be longer than what waits here asked for. */
     lk__claim_asked(claim, now, claim->lease_ms);
     if (lk__claim_send(claim, &pass->ask,
-                       lk__claim_protocol(claim)->keep(claim->place,
-                                                       lk__claim_id(claim),
-                                                       claim->fence,
-                                                       claim->lease_ms,
+                       lk__claim_protocol(claim)->keep(claim, claim->lease_ms,
                                                        RESERVE)) == LK_OK)
         pass->asked_at = now;
 }

@@ -152,8 +152,7 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
 static void confirm_send(lk__claim *claim)
 {
     const lk__question *question =
-        lk__claim_protocol(claim)->keep(claim->place, lk__claim_id(claim),
-                                        claim->fence, claim->lease_ms, 0);
+        lk__claim_protocol(claim)->keep(claim, claim->lease_ms, 0);
 
     claim->seek->look.on_reply = on_confirm;
     if (lk__claim_send(claim, &claim->seek->look, question) != LK_OK)

@@ -366,7 +366,8 @@ tell_trouble(const lk__cluster *cluster, lk_status why, const char *words)
     snprintf(conn->words, sizeof(conn->words), "%.80s:%u: %.70s",
              scout->conn.address->host, (unsigned)scout->conn.address->port,
              words);
-    if (why == LK_EAUTH || why == LK_EDENIED || why == LK_ENOTSUP)
+    if (why == LK_EAUTH || why == LK_EDENIED || why == LK_ENOTSUP ||
+        (cluster->nowhere->offline && !lk_status_is_retriable(why)))
         lk__node_give_up(cluster->nowhere);
 }
 

@@ -69,7 +69,18 @@ void lk__due_note(lk__node *node, uint64_t took_ns)
         due->room += due->room < BATCHES_MOST;
 }
 
-/* As many as it takes to have all that is due renewed in drain_ns(), at the
+/* A lease that is renewed in time has two thirds left. One that was handed over, or
+   has seen an outage, may have far less, however long the watchdog's is. */
+static uint64_t haste_ns(const lk__node *node)
+{
+    uint64_t now = lk__client_now(node->client), most = drain_ns(node->client);
+    uint64_t until = node->due.first->leased_until;
+    uint64_t left = until > now ? (until - now) / 2 * 3 / DRAIN_SHARE : 0;
+
+    return left < most ? left : most;
+}
+
+/* As many as it takes to have all that is due renewed in haste_ns(), at the
    pace of the last answer: where a client's holds fall due all at once, after an
    outage, others are not kept waiting for longer than they must. In a cluster few
    names share a slot, and so a question. */
@@ -78,7 +89,7 @@ uint64_t lk__due_most(const lk__node *node)
     const lk__due *due = &node->due;
     size_t names = node->client->work->cluster != NULL ? 1 : LK__RENEW_CLAIMS;
     uint64_t most = (due->count / names + 1) * (due->took_ns / 1000) /
-                    (drain_ns(node->client) / 1000);
+                    (haste_ns(node) / 1000 + 1);
 
     if (most > due->room)
         most = due->room;

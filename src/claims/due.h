@@ -28,7 +28,7 @@ void lk__due_drop(lk__due *due, lk__claim *claim);
 /* A batch was answered, after so long. */
 void lk__due_note(struct lk__node *node, uint64_t took_ns);
 
-/* How many batches may be under way now. */
+/* How many batches may be under way now. Something is due. */
 uint64_t lk__due_most(const struct lk__node *node);
 
 #endif /* LK_CLAIMS_DUE_H */

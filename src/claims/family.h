@@ -57,12 +57,14 @@ lk_status lk__family_read_touch(const redisReply *reply, size_t count,
                                 lk__touch_answer *ret);
 uint64_t lk__family_read_ticket(const redisReply *reply, size_t i);
 bool lk__family_read_hand_on(const redisReply *reply);
-lk_status lk__family_read_renew(const redisReply *reply, lk__list *ret);
+lk_status lk__family_read_renew(const redisReply *reply, lk__lost_answer *ret);
 lk_status lk__family_read_close(const redisReply *reply, lk__close_answer *ret);
 lk_status
 lk__family_read_revoke(const redisReply *reply, lk__revoke_answer *ret);
 lk_status
 lk__family_read_forget(const redisReply *reply, lk__forget_answer *ret);
+lk_status lk__family_take_info(lk__list holders, lk__list waiters,
+                               int64_t number, lk__info_answer *ret);
 lk_status lk__family_read_info(const redisReply *reply, lk__info_answer *ret);
 
 #endif /* LK_CLAIMS_FAMILY_H */

@@ -91,13 +91,22 @@ bool lk__family_read_hand_on(const redisReply *reply)
 
 /* ---- holding, ending ---- */
 
-lk_status lk__family_read_renew(const redisReply *reply, lk__list *ret)
+lk_status lk__family_read_renew(const redisReply *reply, lk__lost_answer *ret)
 {
     lk__any_renew_answer a;
+    const lk__list *lost = &a.renewed.lost;
 
-    if (lk__answer_read(&lk__any_renew_answers, reply, &a) != LK_OK)
+    if (lk__answer_read(&lk__any_renew_answers, reply, &a) != LK_OK ||
+        lk__list_count(lost) > sizeof(ret->all) / sizeof(ret->all[0]))
         return LK_EPROTO;
-    *ret = a.renewed.lost;
+    ret->count = lk__list_count(lost);
+    for (size_t i = 0; i < ret->count; i++) {
+        lk__lost_group one;
+
+        lk__list_get(lost, i, &one);
+        ret->all[i].key = one.index;
+        ret->all[i].code = one.code;
+    }
     return LK_OK;
 }
 
@@ -159,14 +168,53 @@ lk__family_read_forget(const redisReply *reply, lk__forget_answer *ret)
     return LK_OK;
 }
 
+static void
+holder_read(const lk__info_answer *info, size_t i, lk__party_answer *ret)
+{
+    lk__holder_group one;
+
+    lk__list_get(&info->holders, i, &one);
+    *ret = (lk__party_answer){.owner = one.claim,
+                              .reason = one.reason,
+                              .mode = one.mode,
+                              .count = one.count,
+                              .fence = one.fence,
+                              .since_ms = one.held,
+                              .left_ms = one.left};
+}
+
+static void
+waiter_read(const lk__info_answer *info, size_t i, lk__party_answer *ret)
+{
+    lk__waiter_group one;
+
+    lk__list_get(&info->waiters, i, &one);
+    *ret = (lk__party_answer){.owner = one.claim,
+                              .reason = one.reason,
+                              .mode = one.mode,
+                              .count = one.need,
+                              .since_ms = one.waited};
+}
+
+lk_status lk__family_take_info(lk__list holders, lk__list waiters,
+                               int64_t number, lk__info_answer *ret)
+{
+    *ret = (lk__info_answer){.holder_count = lk__list_count(&holders),
+                             .waiter_count = lk__list_count(&waiters),
+                             .number = number,
+                             .holder = holder_read,
+                             .waiter = waiter_read,
+                             .holders = holders,
+                             .waiters = waiters};
+    return LK_OK;
+}
+
 lk_status lk__family_read_info(const redisReply *reply, lk__info_answer *ret)
 {
     lk__any_see_answer a;
 
     if (lk__answer_read(&lk__any_see_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    ret->holders = a.seen.holders;
-    ret->waiters = a.seen.waiters;
-    ret->number = a.seen.number;
-    return LK_OK;
+    return lk__family_take_info(a.seen.holders, a.seen.waiters, a.seen.number,
+                                ret);
 }

@@ -25,6 +25,8 @@ const char *lk__loss_text(lk_loss loss)
         return "its lease ended";
     case LK_LOSS_UNREACHABLE:
         return "its lease ended, the server did not answer";
+    case LK_LOSS_STOPPED:
+        return "its lease ended, this process stood still";
     case LK_LOSS_DENIED:
         return "its lease ended, an access rule forbids to renew it";
     case LK_LOSS_DELETED:
@@ -231,7 +233,7 @@ static lk_status claim_hold_release(lk_hold *hold)
     } else {
         if (release) {
             lk__claim_release(hold->claim, NULL);
-            status = lk__fail(LK_EINDOUBT, "a callback does not wait for it");
+            status = lk__fail(LK_EPENDING, "a callback does not wait for it");
         }
         lk__hold_unclaim(hold);
         lk__client_leave(client);

@@ -84,10 +84,8 @@ extension_new(lk_hold *hold, uint64_t lease_ms, void (*deliver)(lk__call *call))
     extension->ask.take = extension_take;
     extension->ask.cleanup = extension_cleanup;
     if (lk__ask_question(&extension->ask,
-                         lk__claim_protocol(claim)->keep(claim->place,
-                                                         lk__claim_id(claim),
-                                                         claim->fence, lease_ms,
-                                                         0)) != LK_OK) {
+                         lk__claim_protocol(claim)->keep(claim, lease_ms, 0)) !=
+        LK_OK) {
         lk__ask_release(&extension->ask);
         return NULL;
     }

@@ -4,9 +4,8 @@
  * Messages of the inbox: read as a whole, compared with the claim they name,
  * and handed to it. Whoever may publish to the inbox can write one.
  *
- * A claim's number is drawn once, by a client that has one uuid and one
- * database, for one name of one family. So its id tells the database, too. A
- * hold that is borrowed keeps the id that it had.
+ * A claim's number is drawn once, by a client that has one id and one
+ * database, for one name of one family. So its id tells the database, too.
  */
 
 #include "claims/inbox.h"
@@ -22,11 +21,13 @@
 #include "claims/work.h"
 #include "engine/client.h"
 
-enum { NUMBERS = 4 };
+#define SECOND UINT64_C(1000000000)
+
+enum { NUMBERS = 4, PASSED_ON = 10 /* at once, and in each second */ };
 
 /* What a message says; a number that it does not have is 0. */
 typedef struct message {
-    const char *family, *id, *name;
+    const char *family, *name;
     const char *nonce;
     uint64_t claim; /* its number */
     uint64_t ticket, fence, top_fence, lease_ms;
@@ -48,23 +49,19 @@ static lk__claim *claim_of(const lk__node *node, const message *m)
     return strcmp(m->nonce, lk__claim_nonce(claim, nonce)) == 0 ? claim : NULL;
 }
 
-/* What is borrowed here, and held under this id; NULL: nothing. */
-static lk__claim *borrowed_of(const lk__node *node, const message *m)
+/* Who forges grants of claims that are over cannot have the server asked for each of
+   them. A true one that comes in between ends with its claim lease. */
+static bool may_pass_on(lk_client *client)
 {
-    for (const lk__place *place = node->client->work->places; place != NULL;
-         place = place->next) {
-        if (place->node != node ||
-            strcmp(place->kind->family, m->family) != 0 ||
-            strcmp(place->name, m->name) != 0)
-            continue;
-        for (lk__claim *claim = place->first_claim; claim != NULL;
-             claim = claim->next) {
-            if (claim->state == LK__CLAIM_HELD &&
-                strcmp(lk__claim_id(claim), m->id) == 0)
-                return claim;
-        }
-    }
-    return NULL;
+    uint64_t now = lk__client_now(client), step = SECOND / PASSED_ON;
+    uint64_t *next = &client->work->next_passed_on;
+
+    if (*next < now)
+        *next = now;
+    if (*next > now + (PASSED_ON - 1) * step)
+        return false;
+    *next += step;
+    return true;
 }
 
 /*
@@ -86,7 +83,7 @@ static void pass_on(lk__node *node, const message *m)
     place = lk__place_get(client, kind, m->name);
     if (place == NULL)
         return;
-    if (place->node == node)
+    if (place->node == node && may_pass_on(client))
         lk__claim_give_back(place, m->claim, m->fence);
     lk__place_unref(place);
 }
@@ -113,11 +110,7 @@ static void take_open(lk__node *node, const message *m)
 static void take_revoked(lk__node *node, const message *m)
 {
     lk__claim *claim = claim_of(node, m);
-    bool is_known = lk__claim_find(node->client, m->claim) != NULL;
 
-    /* Of what is borrowed the nonce is not known, the fence has to do. */
-    if (claim == NULL ? !is_known : claim->state == LK__CLAIM_EXPORTED)
-        claim = borrowed_of(node, m);
     if (claim != NULL && claim->state == LK__CLAIM_HELD &&
         claim->fence == m->fence)
         lk__claim_lose(claim, LK_LOSS_REVOKED);
@@ -162,10 +155,8 @@ static const message_form forms[] = {
 /* The number of a claim of this client. */
 static bool claim_read(const lk_client *client, const char *id, uint64_t *ret)
 {
-    size_t size = strlen(client->id);
-
-    return strncmp(id, client->id, size) == 0 && id[size] == ':' &&
-           lk__word_number(id + size + 1, LK__NUMBER_MAX, ret);
+    *ret = lk__numbered_read(id, client->id);
+    return *ret > 0;
 }
 
 /* Reads the numbers, and the name behind them. */
@@ -191,10 +182,9 @@ static bool fill(message *m, const message_form *form, const lk_client *client,
     uint64_t db;
 
     m->family = words[1];
-    m->id = words[2];
     m->nonce = words[3];
     if (!lk__word_count(words[0], INT32_MAX, &db) ||
-        db != client->settings.db || !claim_read(client, m->id, &m->claim) ||
+        db != client->settings.db || !claim_read(client, words[2], &m->claim) ||
         !numbers_fill(m, form, words + 4))
         return false;
     m->top_fence += m->fence;
@@ -228,12 +218,23 @@ static bool take(lk__node *node, char *text)
     return false;
 }
 
+/* However many there are, the log has one in a second. */
+static void garbage_log(lk_client *client)
+{
+    uint64_t now = lk__client_now(client);
+
+    if (now < client->work->next_garbage)
+        return;
+    client->work->next_garbage = now + SECOND;
+    lk__client_log(client, LK_LOG_WARN,
+                   "a message of the inbox is not understood");
+}
+
 void lk__inbox_take(lk__node *node, const char *bytes, size_t size)
 {
     char *text = lk__strndup(bytes, size);
 
     if (text == NULL || strlen(text) != size || !take(node, text))
-        lk__client_log(node->client, LK_LOG_WARN,
-                       "a message of the inbox is not understood");
+        garbage_log(node->client);
     lk__free(text);
 }

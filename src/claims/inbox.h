@@ -13,9 +13,10 @@ struct lk__node;
  *   open <kind> <claim> <ticket> <name>
  *   revoked <kind> <claim> <fence> <name>
  *
- * A grant that no wait wants is passed on at once. What is not understood, or
- * not about the name and the family of the claim it names, changes nothing: the
- * re-check finds out. Inside the monitor.
+ * A grant that no wait wants is passed on at once, unless there are very many:
+ * then its claim lease ends it. What is not understood, or not about the name and
+ * the family of the claim it names, changes nothing: the re-check finds out.
+ * Inside the monitor.
  */
 void lk__inbox_take(struct lk__node *node, const char *bytes, size_t size);
 

@@ -17,8 +17,6 @@
 #include "server/reply.h"
 #include "shared_table.h"
 
-enum { UUID_SIZE = 36 };
-
 /* A party and the memory of its strings. */
 struct room {
     lk_party party;
@@ -69,59 +67,40 @@ static const char *mode_text(const char *letter)
     }
 }
 
-static bool
-room_fill(struct room *room, lk__text owner, lk__text reason, lk__text mode)
+static bool room_fill(struct room *room, const lk__party_answer *one)
 {
-    room->owner = lk__strdup(owner.bytes);
-    room->reason = lk__strdup(reason.bytes);
+    room->owner = lk__strdup(one->owner.bytes);
+    room->reason = lk__strdup(one->reason.bytes);
     if (room->owner == NULL || room->reason == NULL)
         return false;
     room->party.owner = room->owner;
     room->party.reason = room->reason;
-    room->party.mode = mode_text(mode.bytes);
-    room->party.revoked = strchr(mode.bytes, 'v') != NULL;
+    room->party.mode = mode_text(one->mode.bytes);
+    room->party.revoked = strchr(one->mode.bytes, 'v') != NULL;
+    room->party.count = (uint64_t)one->count;
+    room->party.fence = (uint64_t)one->fence;
+    room->party.since_ms = (uint64_t)one->since_ms;
+    room->party.lease_ms = one->left_ms;
     room->party.host = room->party.command = "";
     room->party.user = room->party.name = "";
     room->party.waits_for = "";
     return true;
 }
 
-static bool holder_fill(struct room *room, const lk__list *holders, size_t i)
-{
-    lk__holder_group holder;
-
-    lk__list_get(holders, i, &holder);
-    if (!room_fill(room, holder.claim, holder.reason, holder.mode))
-        return false;
-    room->party.count = (uint64_t)holder.count;
-    room->party.fence = (uint64_t)holder.fence;
-    room->party.since_ms = (uint64_t)holder.held;
-    room->party.lease_ms = holder.left;
-    return true;
-}
-
-static bool waiter_fill(struct room *room, const lk__list *waiters, size_t i)
-{
-    lk__waiter_group waiter;
-
-    lk__list_get(waiters, i, &waiter);
-    if (!room_fill(room, waiter.claim, waiter.reason, waiter.mode))
-        return false;
-    room->party.count = (uint64_t)waiter.need;
-    room->party.since_ms = (uint64_t)waiter.waited;
-    return true;
-}
-
 static bool rooms_fill(struct building *building, const lk__info_answer *answer)
 {
-    bool filled = true;
+    for (size_t i = 0; i < building->count; i++) {
+        size_t holders = building->info.holder_count;
+        lk__party_answer one = {.count = 1};
 
-    for (size_t i = 0; filled && i < building->info.holder_count; i++)
-        filled = holder_fill(&building->rooms[i], &answer->holders, i);
-    for (size_t i = 0; filled && i < building->info.listed_count; i++)
-        filled = waiter_fill(&building->rooms[building->info.holder_count + i],
-                             &answer->waiters, i);
-    return filled;
+        if (i < holders)
+            answer->holder(answer, i, &one);
+        else
+            answer->waiter(answer, i - holders, &one);
+        if (!room_fill(&building->rooms[i], &one))
+            return false;
+    }
+    return true;
 }
 
 static lk_status
@@ -129,9 +108,9 @@ rooms_make(struct building *building, const lk__info_answer *answer)
 {
     lk_info *info = &building->info;
 
-    info->holder_count = lk__list_count(&answer->holders);
+    info->holder_count = answer->holder_count;
     info->waiter_count = answer->number < 0 ? 0 : (size_t)answer->number;
-    info->listed_count = lk__list_count(&answer->waiters);
+    info->listed_count = answer->waiter_count;
     building->count = info->holder_count + info->listed_count;
     building->rooms =
         lk__alloc((building->count + 1) * sizeof(*building->rooms));
@@ -148,11 +127,11 @@ rooms_make(struct building *building, const lk__info_answer *answer)
     return rooms_fill(building, answer) ? LK_OK : LK_ENOMEM;
 }
 
-/* What stands behind the client's uuid; 0: it is no owner of ours. */
+/* What stands behind the client's id; 0: it is no owner of ours. */
 static uint64_t number_of(const char *owner)
 {
-    return strlen(owner) > UUID_SIZE + 1
-               ? strtoull(owner + UUID_SIZE + 1, NULL, 10)
+    return strlen(owner) > LK__CLIENT_ID_SIZE + 1
+               ? strtoull(owner + LK__CLIENT_ID_SIZE + 1, NULL, 10)
                : 0;
 }
 

@@ -81,6 +81,7 @@ static void holds_check(lk__node *node)
     if (is_same)
         return;
     lk__belief_turn(node);
+    lk__closed_again(node);
     lk__places_check_holds(node);
 }
 
@@ -180,6 +181,18 @@ static void on_offline(lk__alarm *alarm)
         lk__places_on_offline(node);
 }
 
+static void offline_in(lk__node *node, uint64_t ms)
+{
+    lk__alarm_set(&node->client->alarms, &node->offline_alarm,
+                  lk__client_now(node->client) + ms * MS);
+}
+
+void lk__node_wait_more(lk__node *node)
+{
+    if (lk__node_is_away(node) && !lk__alarm_is_set(&node->offline_alarm))
+        offline_in(node, node->client->settings.command_timeout_ms);
+}
+
 void lk__node_give_up(lk__node *node)
 {
     node->offline = true;
@@ -202,13 +215,14 @@ static void on_command_down(lk__conn *conn, lk_status why)
     node->command_greeting.id = 0;
     lk__group_look(node->group);
     lk__cluster_look(node);
-    if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
+    if (why == LK_EAUTH || why == LK_EDENIED ||
+        (node->offline && !lk_status_is_retriable(why)))
         lk__node_give_up(node);
-    } else if (!lk__alarm_is_set(&node->offline_alarm)) {
-        lk__alarm_set(&client->alarms, &node->offline_alarm,
-                      lk__client_now(client) +
-                          client->settings.offline_ms * MS);
-    }
+    else if (!node->offline && !lk__alarm_is_set(&node->offline_alarm))
+        offline_in(node, client->settings.offline_ms);
+    else if (lk__waits_have_limits(node))
+        lk__node_wait_more(
+            node); /* the server may come and go without serving */
 }
 
 static void on_inbox_down(lk__conn *conn, lk_status why)
@@ -380,8 +394,7 @@ void lk__node_start(lk__node *node)
 {
     lk_client *client = node->client;
 
-    lk__alarm_set(&client->alarms, &node->offline_alarm,
-                  lk__client_now(client) + client->settings.offline_ms * MS);
+    offline_in(node, client->settings.offline_ms);
     lk__conn_start(&node->command);
     lk__group_start(node->group);
 }
@@ -398,6 +411,7 @@ void lk__node_stop(lk__node *node)
     lk__conn_stop(&node->inbox);
     lk__conn_stop(&node->command);
     lk__alarm_clear(&node->client->alarms, &node->trust.alarm);
+    lk__closed_forget(node);
 }
 
 /* ---- of a cluster ---------------------------------------------------------- */
@@ -409,9 +423,7 @@ void lk__node_wait_anew(lk__node *node)
     node->offline = false;
     lk__alarm_clear(&client->alarms, &node->offline_alarm);
     if (!lk__node_is_ready(node))
-        lk__alarm_set(&client->alarms, &node->offline_alarm,
-                      lk__client_now(client) +
-                          client->settings.offline_ms * MS);
+        offline_in(node, client->settings.offline_ms);
 }
 
 void lk__node_arrive(lk__node *node)
@@ -435,6 +447,7 @@ void lk__node_leave(lk__node *node, const char *words)
     node->offline = false;
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
     lk__watchdog_stop(node); /* holds that have ended */
+    lk__closed_again(node);
 }
 
 void lk__node_give_again(lk__node *node)
@@ -462,6 +475,17 @@ bool lk__node_gives(const lk__node *node)
 bool lk__node_is_away(const lk__node *node)
 {
     return node->offline && !lk__node_is_ready(node);
+}
+
+bool lk__node_is_vain(const lk__node *node)
+{
+    return lk__node_is_away(node) && !lk_status_is_retriable(node->command.why);
+}
+
+bool lk__status_is_outage(lk_status status)
+{
+    return status == LK_EOFFLINE || status == LK_ELOADING ||
+           status == LK_EREADONLY;
 }
 
 bool lk__node_can_queue(const lk__node *node)

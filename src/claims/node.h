@@ -2,6 +2,7 @@
 #ifndef LK_CLAIMS_NODE_H
 #define LK_CLAIMS_NODE_H
 
+#include "claims/closed.h"
 #include "claims/due.h"
 #include "claims/pace.h"
 #include "claims/record.h"
@@ -93,10 +94,11 @@ struct lk__node {
     char *record_text;            /* what was written last; NULL: nothing */
     uint64_t record_at;           /* and when */
     lk__under under;
-    lk__due due;      /* of the holds of its names */
-    lk__pace pace;    /* of their acquires */
-    uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
-    char channel[96]; /* the inbox' name */
+    lk__due due;       /* of the holds of its names */
+    lk__pace pace;     /* of their acquires */
+    lk__closed closed; /* of their holds */
+    uint64_t *seen;    /* by script index: when it was sent in full; 0: not */
+    char channel[96];  /* the inbox' name */
 };
 
 /* Of a single server, for ever. */
@@ -139,19 +141,28 @@ bool lk__node_is_ready(const lk__node *node);
 void lk__node_arrive(lk__node *node);
 void lk__node_leave(lk__node *node, const char *words);
 
-/* Whoever waits for it has its time anew. */
+/* Whoever waits for it has offline_ms anew. */
 void lk__node_wait_anew(lk__node *node);
 
 /* It may give new holds again: what had to wait for that, and leases that were
    not to get longer. */
 void lk__node_give_again(lk__node *node);
 
-/* Nobody waits for this server any longer, until it is there: its command
-   connection says why. */
+/* Nobody whose wait has a limit waits for this server any longer, and if the reason
+   does not pass by itself nobody does: its command connection says why. */
 void lk__node_give_up(lk__node *node);
 
-/* It is not ready, and has been so for too long to wait for it. */
+/* It is not ready, and has been so for offline_ms. */
 bool lk__node_is_away(const lk__node *node);
+
+/* It is away for a reason that does not pass by itself: nobody waits for it. */
+bool lk__node_is_vain(const lk__node *node);
+
+/* Why a call ended whose server did not serve then, and may later. */
+bool lk__status_is_outage(lk_status status);
+
+/* Somebody waits with a limit: if it is away, for command_timeout_ms more. */
+void lk__node_wait_more(lk__node *node);
 
 /* What it gives may be believed now: without that nothing new is taken from it,
    and no lease gets longer. */

@@ -40,16 +40,19 @@ const char *lk__node_why_not(const lk__node *node)
 static bool
 is_out_of_reach(const lk__conn *conn, lk_status status, const char *words)
 {
-    return (status == LK_EOFFLINE || status == LK_ETIMEDOUT) &&
+    return (status == LK_EOFFLINE || status == LK_ETIMEDOUT ||
+            status == LK_EPENDING) &&
            conn->state != LK__CONN_READY &&
            (words == NULL || words == conn->words);
 }
 
-/* The server names a command that it denies, but no key and no channel. */
+/* The server names a command that it denies, but no key and no channel. Words that
+   were told of once may come again, as of a wait that an answer ends. */
 static bool is_vague(lk_status status, const char *words)
 {
     return status == LK_EDENIED && words != NULL &&
-           strstr(words, "permissions to run the '") == NULL;
+           strstr(words, "permissions to run the '") == NULL &&
+           strstr(words, "; ACL LOG ") == NULL;
 }
 
 const lk__node *lk__node_that_said(const lk_client *client, const char *words)
@@ -77,7 +80,7 @@ void lk__node_words(const lk__node *node, lk_status status, const char *words,
         return;
     }
     lk__node_address(node, address);
-    if (status == LK_ETIMEDOUT)
+    if (status != LK_EOFFLINE)
         snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
                  address, conn->why == LK_EOFFLINE ? "reached" : "used",
                  conn->words);

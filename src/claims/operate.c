@@ -113,6 +113,8 @@ static lk_status force_new(struct force **ret_force, lk__place *place,
     if (force == NULL)
         return LK_ENOMEM;
     force->ask.take = force_take;
+    if (owner[0] == '\0') /* by then it may be another's */
+        force->ask.doubt = LK_EPENDING;
     snprintf(force->owner, sizeof(force->owner), "%s", owner);
     if (lk__ask_question(&force->ask,
                          place->kind->protocol->force(place, owner)) != LK_OK) {

@@ -30,6 +30,9 @@ typedef struct lk__kind {
 
     const char
         *busy; /* what a wait that ends in vain says; NULL: the status' words */
+    const char *has,
+        *has_what; /* "has", " permits": how a number that was found
+                                   is said; NULL: none is */
     size_t key_count;
     const char *const *keys; /* forms; see names.h */
     const char *channel;     /* form; Redisson's, or the topic if it has none;

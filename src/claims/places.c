@@ -192,6 +192,8 @@ static void move(lk__place *place, lk__node *node)
     claims_move(place, from);
     if (place->first_claim != NULL)
         lk__node_want_inbox(node);
+    if (place->first_wait != NULL)
+        lk__node_wait_more(node);
     claims_look(place);
     claims_drive(place);
 }
@@ -269,6 +271,6 @@ void lk__places_on_offline(lk__node *node)
 {
     const lk__conn *conn = &node->command;
 
-    lk__waits_end(node->client, node, conn->why, conn->words);
+    lk__waits_give_up(node);
     lk__asks_leave_doubtful(node->client, node, conn->why, conn->words);
 }

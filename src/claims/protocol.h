@@ -46,7 +46,8 @@ typedef struct lk__seek_answer {
     bool more; /* there was more to hand over than a call may do */
     uint64_t fence, top_fence;
     lk_status end;
-    bool found; /* HELD: it was granted before, perhaps for the claim lease */
+    int64_t all; /* ENDS: the number that was found; 0: it is not said */
+    bool found;  /* HELD: it was granted before, perhaps for the claim lease */
 } lk__seek_answer;
 
 typedef struct lk__keep_answer {
@@ -82,9 +83,10 @@ typedef struct lk__touch_answer {
 typedef struct lk__import_answer {
     bool is_held;
     uint64_t fence, top_fence;
-    int64_t left_ms; /* of the lease: less than was asked for if it was asked
+    int64_t left_ms;  /* of the lease: less than was asked for if it was asked
                         before */
-    uint64_t need;   /* so many permits; 0: it has none */
+    uint64_t need;    /* so many permits; 0: it has none */
+    const char *mode; /* static; NULL: the kind has no more than one */
 } lk__import_answer;
 
 typedef struct lk__revoke_answer {
@@ -106,15 +108,36 @@ typedef struct lk__forget_answer {
     int64_t left_ms, number;
 } lk__forget_answer;
 
-/* The holders and the waiters. */
-typedef struct lk__info_answer {
-    lk__list holders; /* of lk__holder_group */
-    lk__list waiters; /* of lk__waiter_group */
-    int64_t number;   /* of all that wait */
-} lk__info_answer;
+/* A holder or a waiter; a NUL stands behind each text. */
+typedef struct lk__party_answer {
+    lk__text owner, reason, mode; /* v in mode: it is revoked */
+    int64_t count, fence, since_ms, left_ms;
+} lk__party_answer;
+
+/* The holders and the waiters, which are read out of the same reply one by one. */
+typedef struct lk__info_answer lk__info_answer;
+struct lk__info_answer {
+    size_t holder_count, waiter_count; /* that are told */
+    int64_t number;                    /* of all that wait */
+    void (*holder)(const lk__info_answer *info, size_t i,
+                   lk__party_answer *ret);
+    void (*waiter)(const lk__info_answer *info, size_t i,
+                   lk__party_answer *ret);
+    const redisReply *reply;
+    lk__list holders, waiters; /* in it, where a table says its shape */
+};
 
 /* At most, in one question. */
 enum { LK__TOUCH_CLAIMS = 128, LK__RENEW_CLAIMS = 32 };
+
+/* Which holds of a renewal of many are lost, by their keys in the question, from 1,
+   and why. */
+typedef struct lk__lost_answer {
+    size_t count;
+    struct {
+        int64_t key, code;
+    } all[2 * LK__RENEW_CLAIMS];
+} lk__lost_answer;
 
 /* The code of a renewal that cannot tell by the hold's own key alone whether it is
    lost: it is to be kept whole. */
@@ -138,10 +161,9 @@ typedef struct lk__protocol {
 
     /* ---- holding ---- */
 
-    /* Renews one and asks who waits; the claim need not be of this client.
-       reserve: so many fences more. */
-    lk__question *(*keep)(const struct lk__place *place, const char *id,
-                          uint64_t fence, uint64_t lease_ms, uint64_t reserve);
+    /* Renews one and asks who waits. reserve: so many fences more. */
+    lk__question *(*keep)(const lk__claim *claim, uint64_t lease_ms,
+                          uint64_t reserve);
     lk_status (*read_keep)(const redisReply *reply, uint64_t fence,
                            lk__keep_answer *ret);
 
@@ -150,12 +172,10 @@ typedef struct lk__protocol {
        each. */
     size_t (*renewal_keys)(const lk__claim *claim);
 
-    /* Many at once, which have as many keys each, and one lease. The answer is a
-       list of lk__lost_group, for each that is lost: of a claim where renewal_keys
-       is NULL, else of a key. */
+    /* Many at once, which have as many keys each, and one lease. */
     lk__question *(*renew)(lk__claim *const *claims, const uint64_t *leases,
                            size_t count);
-    lk_status (*read_renew)(const redisReply *reply, lk__list *ret);
+    lk_status (*read_renew)(const redisReply *reply, lk__lost_answer *ret);
 
     /* A hold of this id becomes the claim's; the old claim has ended then. */
     lk__question *(*import)(const lk__claim *claim, const char *id,

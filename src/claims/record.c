@@ -26,8 +26,7 @@ enum {
     WRITE_EVERY_MS = 20000,
     LOOK_EVERY_MS = 1000,
     EXPIRES_MS = 60000,
-    FIELD_MAX = 64,
-    UUID_SIZE = 36
+    FIELD_MAX = 64
 };
 
 /* More than that is not looked through for holders and waiters. */
@@ -87,13 +86,6 @@ const char *lk__record_first_wait(const lk_client *client)
     return NULL;
 }
 
-/* One that is borrowed bears another client's id, and is passed over. */
-static bool is_its(const lk__claim *claim, const lk__wait *wait)
-{
-    return lk__claim_is_owned_by(claim, wait->owner) &&
-           strncmp(lk__claim_id(claim), wait->call.client->id, UUID_SIZE) == 0;
-}
-
 /* Adds those claims of one place that the owner of a wait holds. budget: how
    many places and claims may yet be looked at; named: how many were added. */
 static void claims_add(struct text *text, const lk__place *place,
@@ -105,10 +97,10 @@ static void claims_add(struct text *text, const lk__place *place,
     for (; claim != NULL && *budget > 0 && *named < CLAIMS_NAMED;
          claim = claim->next) {
         --*budget;
-        if (!is_its(claim, wait))
+        if (!lk__claim_is_owned_by(claim, wait->owner))
             continue;
         text_add(text, (*named)++ == 0 ? "\nw " : ",");
-        text_add(text, lk__claim_id(claim) + UUID_SIZE + 1);
+        text_add(text, lk__claim_id(claim) + LK__CLIENT_ID_SIZE + 1);
     }
 }
 
@@ -250,10 +242,10 @@ void lk__record_init(lk__node *node)
 }
 
 void lk__record_key(char key[LK__RECORD_KEY_SIZE], const lk_client *client,
-                    const char *uuid)
+                    const char *id)
 {
-    snprintf(key, LK__RECORD_KEY_SIZE, LK__FORM_CLIENT "%.*s:%.36s",
-             LK__TENANT_MAX, client->settings.tenant, uuid);
+    snprintf(key, LK__RECORD_KEY_SIZE, LK__FORM_CLIENT "%.*s:%.*s",
+             LK__TENANT_MAX, client->settings.tenant, LK__CLIENT_ID_SIZE, id);
 }
 
 static void send(lk__node *node)

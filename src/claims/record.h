@@ -10,7 +10,7 @@ struct lk__node;
 struct lk_client;
 
 /*
- * The record of a client: one small key, `latchkey:client:<tenant>:<uuid>`, that tells
+ * The record of a client: one small key, `latchkey:client:<tenant>:<id>`, that tells
  * operators which process stands behind a claim. It is written when the
  * connection is ready and every 20 s, expires after 60 s, and goes with an
  * orderly shutdown. In a cluster it is at the master of its own slot, which is any. Its value is five lines: host, pid, program, user, name;
@@ -52,8 +52,8 @@ bool lk__record_is_near(const lk__record *record,
    Once for each record. */
 const char *lk__record_waits_for(lk__record *record, uint64_t claim_number);
 
-/* "latchkey:client:<tenant>:<uuid>", of a client of the same tenant. */
+/* "latchkey:client:<tenant>:<id>", of a client of the same tenant. */
 void lk__record_key(char key[LK__RECORD_KEY_SIZE],
-                    const struct lk_client *client, const char *uuid);
+                    const struct lk_client *client, const char *id);
 
 #endif /* LK_CLAIMS_RECORD_H */

@@ -242,8 +242,7 @@ static void renew(lk__replicas *replicas, lk__need *need)
     uint64_t lease_ms = lease_to_ask(need, lk__client_now(client));
     const lk__claim *claim = need->claim;
     const lk__question *question =
-        lk__claim_protocol(claim)->keep(claim->place, lk__claim_id(claim),
-                                        claim->fence, lease_ms, 0);
+        lk__claim_protocol(claim)->keep(claim, lease_ms, 0);
     lk_status status = LK_ENOMEM;
 
     need->renewal.on_reply = on_renewal;

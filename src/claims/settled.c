@@ -2,18 +2,17 @@
 
 #include "claims/settled.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "base/digits.h"
 #include "base/mem.h"
+#include "base/names.h"
 
 /* As many as can be under way between two calls of a busy client. */
-enum { NUMBERS = 64, DIGITS = 21 };
+enum { NUMBERS = 64, WIDTH = LK__CLAIM_DIGITS + 1 };
 
 struct settled {
     size_t count;
     uint64_t numbers[NUMBERS];
-    char text[NUMBERS * DIGITS + 1];
+    char text[NUMBERS * WIDTH + 1];
 };
 
 void lk__settled_note(lk__place *place, uint64_t number)
@@ -29,15 +28,17 @@ void lk__settled_note(lk__place *place, uint64_t number)
 const char *lk__settled_text(lk__place *place)
 {
     struct settled *settled = place->own;
-    size_t used = 0;
 
     if (settled == NULL)
         return "";
     settled->text[0] = '\0';
-    for (size_t i = 0; i < settled->count; i++)
-        used +=
-            (size_t)snprintf(settled->text + used, sizeof(settled->text) - used,
-                             "%" PRIu64 " ", settled->numbers[i]);
+    for (size_t i = 0; i < settled->count; i++) {
+        char *at = settled->text + i * WIDTH;
+
+        lk__digits_write_wide(at, LK__CLAIM_DIGITS, settled->numbers[i]);
+        at[LK__CLAIM_DIGITS] = ' ';
+        at[WIDTH] = '\0';
+    }
     settled->count = 0;
     return settled->text;
 }

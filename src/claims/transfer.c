@@ -3,15 +3,27 @@
 /*
  * Handing a hold to another process, as one line of text:
  *
- *   latchkey1 <kind> <mode> <claim> <fence of the grant> <fence of the hold>
+ *   latchkey2 <kind> <claim> <fence of the grant> <fence of the hold>
  *       <lease ms> <watchdog 0 or 1> <name>
- *
- * The mode is the letter of the claim's terms, - without any.
  *
  * The server is not told of the export, and nobody renews until the import. That
  * makes it the hold of a claim of the importer's there, under a new fence, and
  * the text is worth nothing any more: the server lets one claim have it, which
- * may ask again. An import that borrows changes neither claim nor fence.
+ * may ask again.
+ *
+ * So a text is good for one state of one hold, without a mark of that state in it
+ * or a fence for each state:
+ *
+ * - A claim is exported once, with its only handle, and its client asks for nothing
+ *   by it from then on. So while a text is good nobody changes the hold but an
+ *   operator, who ends it; and as no claim has two texts, none is an older one.
+ * - What was asked for before, as a downgrade whose answer was lost, the server does
+ *   before the import, or never: the claim that it names is gone then. What the hold
+ *   is, how much and under which fence, the answer to the import says alone; one that
+ *   is repeated says the same, since nobody has the new claim before it is answered.
+ * - No other hold stands by this one. Whatever its owner has beside it, or waits for
+ *   there, keeps it from being exported; what was given back or given up nobody
+ *   believes in, whether the server has heard of that or not.
  */
 
 #include "claims/transfer.h"
@@ -43,23 +55,45 @@ static lk_status export_check(const lk_hold *hold, const char *text)
     return lk__client_check(hold->client);
 }
 
+static bool stands_beside(const lk__claim *second, const lk__claim *first)
+{
+    return second->extra != NULL && second->extra->beside != NULL &&
+           strcmp(second->extra->beside, lk__claim_id(first)) == 0;
+}
+
+/* One of two that the server lets in beside each other, as one owner has both, or
+   would. In two processes the one would write while the other reads. */
+static bool has_other(const lk__claim *claim)
+{
+    for (const lk__claim *other = claim->place->first_claim; other != NULL;
+         other = other->next) {
+        if ((other->state == LK__CLAIM_HELD || lk__claim_is_seeking(other)) &&
+            (stands_beside(claim, other) || stands_beside(other, claim)))
+            return true;
+    }
+    return false;
+}
+
 /* Inside the monitor. */
 static lk_status export_text(const lk_hold *hold, char *text, size_t size)
 {
     const lk__claim *claim = hold->claim;
-    const char *mode = lk__claim_terms(claim)->mode;
     int length;
 
     if (!lk__claim_is_valid(claim))
         return lk__fail(LK_ELOST, "it is not held any more");
     if (claim->first_hold != hold || hold->next != NULL)
         return lk__fail(LK_EINVAL, "it was re-entered: release the others");
+    if (has_other(claim))
+        return lk__fail(LK_EINVAL,
+                        "its owner holds the name in another mode as "
+                        "well, or waits for that: end that first");
     length =
         snprintf(text, size,
-                 "latchkey1 %s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
-                 claim->place->kind->word, mode != NULL ? mode : "-",
-                 lk__claim_id(claim), claim->fence, hold->fence,
-                 claim->lease_ms, claim->watchdog ? 1 : 0, claim->place->name);
+                 "latchkey2 %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
+                 claim->place->kind->word, lk__claim_id(claim), claim->fence,
+                 hold->fence, claim->lease_ms, claim->watchdog ? 1 : 0,
+                 claim->place->name);
     if (length < 0 || (size_t)length >= size)
         return lk__fail(LK_EINVAL, "LK_EXPORT_SIZE bytes are needed");
     return LK_OK;
@@ -108,7 +142,6 @@ lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 
 /* What a line of text says. */
 struct exported {
-    const char *mode; /* static; NULL: none */
     char id[LK__CLAIM_ID_SIZE];
     uint64_t fence;      /* of the grant */
     uint64_t hold_fence; /* larger if it was passed on before */
@@ -117,58 +150,30 @@ struct exported {
 };
 
 struct import {
-    lk__ask ask; /* first */
-    struct exported from;
-    uint64_t borrows; /* as in lk_acquire_options */
-    bool is_revoked;  /* and is had all the same */
+    lk__ask ask;      /* first */
     uint64_t left_ms; /* of the lease, when the question was sent */
     lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
     lk_hold *hold;
     uint64_t owner;
 };
 
-enum { WORDS = 9 };
+enum { WORDS = 8 };
 
-/* Every mode that a hold can have. */
-static const char *mode_find(const char *word)
-{
-    static const char *const modes[] = {"r", "u", "w", "p"};
-
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (strcmp(modes[i], word) == 0)
-            return modes[i];
-    }
-    return NULL;
-}
-
-/* Where there are no fences the text says 0. */
-static bool fence_take(const char *word, uint64_t *ret_fence)
-{
-    *ret_fence = 0;
-    return strcmp(word, "0") == 0 ||
-           lk__word_number(word, LK__NUMBER_MAX, ret_fence);
-}
-
-/* Where a kind has several modes the hold has one of them; what is in a text is
-   anybody's. */
-static bool is_mode_of(const lk__kind *kind, const char *mode)
-{
-    return kind->mode != NULL || (mode != NULL && strcmp(mode, "p") != 0);
-}
-
-/* False: a word of the text is none that an export writes. */
+/* Where there are no fences the text says 0. False: a word of it is none that an
+   export writes. */
 static bool
 words_read(const lk__place *place, char **words, struct exported *ret_from)
 {
-    ret_from->mode = mode_find(words[2]);
-    ret_from->watchdog = strcmp(words[7], "1") == 0;
-    if (!is_mode_of(place->kind, ret_from->mode) ||
-        strlen(words[3]) >= sizeof(ret_from->id) ||
-        !fence_take(words[4], &ret_from->fence) ||
-        !fence_take(words[5], &ret_from->hold_fence) ||
-        !lk__word_number(words[6], LK__TIME_MAX_MS, &ret_from->lease_ms))
+    uint64_t watchdog;
+
+    if (strlen(words[2]) >= sizeof(ret_from->id) ||
+        !lk__word_count(words[3], LK__NUMBER_MAX, &ret_from->fence) ||
+        !lk__word_count(words[4], LK__NUMBER_MAX, &ret_from->hold_fence) ||
+        !lk__word_number(words[5], LK__TIME_MAX_MS, &ret_from->lease_ms) ||
+        !lk__word_count(words[6], 1, &watchdog))
         return false;
-    memcpy(ret_from->id, words[3], strlen(words[3]) + 1);
+    memcpy(ret_from->id, words[2], strlen(words[2]) + 1);
+    ret_from->watchdog = watchdog == 1;
     return (ret_from->fence == 0) == place->kind->fenceless &&
            ret_from->hold_fence >= ret_from->fence;
 }
@@ -177,7 +182,7 @@ static lk_status
 words_take(const lk__place *place, char **words, struct exported *ret_from)
 {
     if (strcmp(words[1], place->kind->word) != 0 ||
-        strcmp(words[8], place->name) != 0)
+        strcmp(words[7], place->name) != 0)
         return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
     if (!words_read(place, words, ret_from))
         return lk__fail(LK_EINVAL, "this is not an exported hold");
@@ -194,23 +199,23 @@ text_parse(const lk__place *place, const char *text, struct exported *ret_from)
         return lk__fail(LK_EINVAL, "this is not an exported hold");
     snprintf(copy, sizeof(copy), "%s", text);
     if (lk__words_split(copy, WORDS, words) != WORDS ||
-        strcmp(words[0], "latchkey1") != 0)
+        strcmp(words[0], "latchkey2") != 0)
         return lk__fail(LK_EINVAL, "this is not an exported hold");
     return words_take(place, words, ret_from);
 }
 
-/* The fences of what was taken over are the answer's, and so is how much it
-   is. */
-static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
+/* What was taken over the answer says: under which fences, how much it is, and
+   what it may do. */
+static bool answer_fits(lk__claim *claim, const lk__import_answer *answer)
 {
+    claim->extra->terms.need = answer->need;
+    claim->extra->terms.mode = answer->mode;
     if (claim->place->kind->fenceless)
         return true;
     if (answer->fence == 0 || answer->top_fence < answer->fence ||
         answer->fence <= claim->top_fence || answer->top_fence > LK__NUMBER_MAX)
         return false;
-    claim->fence = claim->local_fence = answer->fence;
-    claim->top_fence = answer->top_fence;
-    claim->extra->terms.need = answer->need;
+    lk__claim_set_fence(claim, answer->fence, answer->top_fence);
     return true;
 }
 
@@ -229,40 +234,26 @@ static void lease_take(struct import *import, const lk__import_answer *answer)
         import->left_ms = left_ms;
 }
 
-/* Whether the server keeps it for this client, and then under which fences and
-   for how long. */
 static lk_status answer_take(struct import *import, const redisReply *reply)
 {
     lk__claim *claim = import->claim;
-    const lk__protocol *protocol = claim->place->kind->protocol;
     lk__import_answer answer = {.is_held = false};
-    lk__keep_answer kept = {.is_held = false};
-    lk_status status =
-        import->borrows != 0
-            ? protocol->read_keep(reply, import->from.fence, &kept)
-            : protocol->read_import(reply, &answer);
+    lk_status status = lk__claim_protocol(claim)->read_import(reply, &answer);
 
-    import->left_ms = lk__kept_ms(&kept, import->from.lease_ms);
-    import->is_revoked = import->borrows == LK_BORROW_TO_RELEASE &&
-                         status == LK_OK && !kept.is_held &&
-                         kept.loss == LK_LOSS_REVOKED;
-    if (status == LK_OK && !kept.is_held && !answer.is_held)
-        return import->is_revoked ? LK_OK : LK_ELOST;
-    if (status == LK_OK && import->borrows == 0 && !fences_take(claim, &answer))
+    if (status != LK_OK)
+        return status;
+    if (!answer.is_held)
+        return LK_ELOST;
+    if (!answer_fits(claim, &answer))
         return LK_EPROTO;
-    if (status == LK_OK && import->borrows == 0)
-        lease_take(import, &answer);
-    return status;
+    lease_take(import, &answer);
+    return LK_OK;
 }
 
-/* It cannot be believed any more. What is this client's now is given back; what is
-   borrowed stays the other's. */
+/* It cannot be believed any more, and goes back. */
 static void import_let_go(struct import *import)
 {
-    if (import->borrows == 0)
-        lk__claim_leave(import->claim);
-    else
-        lk__claim_kill(import->claim);
+    lk__claim_leave(import->claim);
     lk__claim_unref(import->claim);
     import->claim = NULL;
 }
@@ -284,8 +275,6 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         return LK_ELOST;
     }
     lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
-    if (import->is_revoked)
-        lk__claim_lose(claim, LK_LOSS_REVOKED);
     lk__claim_unref(claim);
     import->claim = NULL;
     return LK_OK;
@@ -303,17 +292,14 @@ static void import_cleanup(lk__ask *ask)
 }
 
 /* The claim that stands for the text's here; NULL: out of memory. */
-static lk__claim *
-foreign_new(lk__place *place, const struct exported *from, bool borrows)
+static lk__claim *foreign_new(lk__place *place, const struct exported *from)
 {
     lk__claim *claim =
         lk__claim_new_numbered(place, ++place->client->work->last_claim_number);
 
     if (claim == NULL)
         return NULL;
-    if (lk__claim_extra(claim) == NULL ||
-        (borrows &&
-         (claim->extra->borrowed_id = lk__strdup(from->id)) == NULL)) {
+    if (lk__claim_extra(claim) == NULL) {
         lk__claim_kill(claim);
         return NULL;
     }
@@ -321,38 +307,14 @@ foreign_new(lk__place *place, const struct exported *from, bool borrows)
     claim->watchdog = from->watchdog;
     claim->state = LK__CLAIM_FOREIGN;
     claim->line = LK__LINE_OWN;
-    claim->borrowed = borrows;
-    claim->extra->terms.mode = from->mode;
     claim->is_mixed = true; /* others may hold beside it */
-    claim->fence = from->fence;
-    claim->local_fence = from->hold_fence;
-    claim->top_fence = from->hold_fence;
+    lk__claim_set_fence(claim, from->fence, from->hold_fence);
     return lk__claim_ref(claim);
-}
-
-/* Sets what is asked. What is borrowed the server knows under the text's id. */
-static lk_status import_set(struct import *import)
-{
-    const struct exported *from = &import->from;
-    lk__claim *claim = import->claim;
-    const lk__protocol *protocol = claim->place->kind->protocol;
-    const lk__question *question;
-
-    if (import->borrows != 0) {
-        question = protocol->keep(claim->place, from->id, from->fence,
-                                  from->lease_ms, 0);
-    } else {
-        question =
-            protocol->import(claim, from->id, from->fence, from->lease_ms);
-    }
-    import->ask.repeats = import->borrows == 0;
-    return lk__ask_question(&import->ask, question);
 }
 
 /* NULL: out of memory. Inside the monitor. */
 static struct import *import_new(lk__place *place, const struct exported *from,
-                                 uint64_t owner, uint64_t borrows,
-                                 lk_hold *hold)
+                                 uint64_t owner, lk_hold *hold)
 {
     struct import *import =
         (struct import *)(void *)lk__ask_new(sizeof(*import), place->client,
@@ -360,15 +322,19 @@ static struct import *import_new(lk__place *place, const struct exported *from,
 
     if (import == NULL)
         return NULL;
-    import->from = *from;
-    import->borrows = borrows;
+    import->left_ms = from->lease_ms;
     import->hold = hold;
     import->owner = owner;
     import->ask.takes = true;
+    import->ask.repeats = true;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
-    import->claim = foreign_new(place, from, borrows != 0);
-    if (import->claim == NULL || import_set(import) != LK_OK) {
+    import->claim = foreign_new(place, from);
+    if (import->claim == NULL ||
+        lk__ask_question(&import->ask,
+                         lk__claim_protocol(import->claim)
+                             ->import(import->claim, from->id, from->fence,
+                                      from->lease_ms)) != LK_OK) {
         lk__ask_release(&import->ask);
         return NULL;
     }
@@ -376,12 +342,11 @@ static struct import *import_new(lk__place *place, const struct exported *from,
 }
 
 static lk_status import_ask(lk__place *place, const struct exported *from,
-                            uint64_t owner, uint64_t borrows, lk_hold *hold)
+                            uint64_t owner, lk_hold *hold)
 {
-    struct import *import;
+    struct import *import = import_new(place, from, owner, hold);
     lk_status status;
 
-    import = import_new(place, from, owner, borrows, hold);
     if (import == NULL)
         return LK_ENOMEM;
     lk__ask_begin(&import->ask);
@@ -401,8 +366,6 @@ lk_status lk__import(lk__place *place, const char *text,
 
     if (status == LK_OK)
         status = lk__acquire_options_take(place, given, &options);
-    if (status == LK_OK && options.borrow > LK_BORROW_TO_RELEASE)
-        status = lk__fail(LK_EINVAL, "borrow is out of range");
     if (status != LK_OK)
         return status;
     hold = lk__hold_new(client);
@@ -411,7 +374,7 @@ lk_status lk__import(lk__place *place, const char *text,
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
         status = import_ask(place, &from, lk__owner_number(options.owner, true),
-                            options.borrow, hold);
+                            hold);
         lk__client_leave_blocking(client);
     }
     if (status == LK_OK)

@@ -5,9 +5,8 @@
 #include "claims/wait.h"
 
 /*
- * Takes over a hold that another client has exported, or borrows it: asks the
- * server whether it still stands, with its lease begun anew, and renews it from
- * then on.
+ * Takes over a hold that another client has exported: asks the server whether it
+ * still stands, with its lease begun anew, and renews it from then on.
  */
 lk_status lk__import(struct lk__place *place, const char *text,
                      const lk_acquire_options *given, lk_hold **ret_hold);

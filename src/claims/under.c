@@ -13,7 +13,7 @@
 #include "claims/work.h"
 #include "engine/client.h"
 
-enum { EVERY_MS = 1000, UUID_SIZE = LK__UNDER_ID_SIZE - 1 };
+enum { EVERY_MS = 1000 };
 
 #define MS UINT64_C(1000000)
 
@@ -86,7 +86,7 @@ static void id_add(lk__under *under, const char *id)
                 sizeof(under->ids) - sizeof(under->ids[0]));
     else
         under->count++;
-    memcpy(under->ids[under->count - 1], id, UUID_SIZE);
+    memcpy(under->ids[under->count - 1], id, LK__CLIENT_ID_SIZE);
 }
 
 void lk__under_init(lk__under *under, lk__node *node, const char *text)
@@ -98,7 +98,8 @@ void lk__under_init(lk__under *under, lk__node *node, const char *text)
     while (*at != '\0') {
         size_t size = strcspn(at, " ");
 
-        if (size == UUID_SIZE && strspn(at, "0123456789abcdef-") == UUID_SIZE)
+        if (size == LK__CLIENT_ID_SIZE &&
+            strspn(at, "0123456789abcdef") == LK__CLIENT_ID_SIZE)
             id_add(under, at);
         at += size + (at[size] == ' ');
     }

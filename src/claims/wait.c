@@ -144,7 +144,7 @@ void lk__wait_begin(lk__wait *wait)
         lk__call_done(&wait->call, LK_ECANCELED, NULL);
     else if (wait->place->kind->meet != NULL && wait->place->kind->meet(wait))
         return;
-    else if (lk__node_is_away(wait->place->node))
+    else if (lk__node_is_vain(wait->place->node))
         lk__call_done(&wait->call, wait->place->node->command.why,
                       wait->place->node->command.words);
     else if (wait->line == LK__LINE_COMMON && wait->try_only &&
@@ -152,6 +152,8 @@ void lk__wait_begin(lk__wait *wait)
         lk__call_done(&wait->call, LK_EBUSY, wait->place->kind->busy);
     else {
         lists_add(wait);
+        if (wait->until != LK__NEVER)
+            lk__node_wait_more(wait->place->node);
         lk__record_on_wait(wait->call.client);
         lk__under_on_wait(&wait->call.client->node->under);
         if (wait->line == LK__LINE_COMMON)
@@ -197,13 +199,13 @@ static lk_status status_at_end(const lk__wait *wait)
 
     if (leaves_doubt(wait))
         return LK_EINDOUBT;
-    if (is_held_back(wait))
+    if (!wait->try_only)
         return LK_ETIMEDOUT;
-    if (wait->try_only && !lk__node_is_ready(node))
+    if (!lk__node_is_ready(node))
         return node->command.why;
-    if (wait->try_only)
-        return lk__node_gives(node) ? LK_EBUSY : LK_EOFFLINE;
-    return LK_ETIMEDOUT;
+    if (is_held_back(wait))
+        return LK_EFULL;
+    return lk__node_gives(node) ? LK_EBUSY : LK_EOFFLINE;
 }
 
 /* What the server said last is why, if that was a refusal. */
@@ -285,8 +287,6 @@ wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
          ret_options->replicas != 0))
         return lk__fail(LK_EINVAL, "nothing is held here: no owner, no lease, "
                                    "no replicas");
-    if (status == LK_OK && ret_options->borrow != 0)
-        return lk__fail(LK_EINVAL, "only an exported hold can be borrowed");
     if (status == LK_OK)
         status = replicas_check(ret_options);
     if (ret_options->lease_ms == 0)
@@ -522,35 +522,61 @@ lk_status lk__wait_for_async(const lk__wish *wish, lk_done_cb cb, void *data)
 
 /* ---- all waits -------------------------------------------------------------------- */
 
-static lk__wait *first_of(const lk_client *client, const lk__node *node)
-{
-    lk__wait *wait = client->work->first_wait;
-
-    while (wait != NULL && node != NULL && wait->place->node != node)
-        wait = wait->next_all;
-    return wait;
-}
-
 /* The end of one may be that of others. */
-void lk__waits_end(lk_client *client, const lk__node *node, lk_status status,
-                   const char *words)
+void lk__waits_end(lk_client *client, lk_status status, const char *words)
 {
-    lk__wait *wait;
-
-    while ((wait = first_of(client, node)) != NULL)
-        lk__wait_end(wait, status, words);
+    while (client->work->first_wait != NULL)
+        lk__wait_end(client->work->first_wait, status, words);
 }
 
 /* The end of one may end others: those behind it have no place or no memory for
    a claim. So whoever leaves the list moves what comes next. */
-void lk__waits_cancel(lk_client *client)
+static void waits_visit(lk_client *client, const lk__node *node,
+                        void (*visit)(lk__wait *wait, const lk__node *node))
 {
     lk__work *work = client->work;
 
     for (lk__wait *wait = work->first_wait; wait != NULL;
          wait = work->next_wait) {
         work->next_wait = wait->next_all;
-        if (lk__cancel_is_fired(wait->cancel))
-            lk__wait_end(wait, LK_ECANCELED, NULL);
+        visit(wait, node);
     }
+}
+
+static void cancel(lk__wait *wait, const lk__node *node)
+{
+    (void)node;
+    if (lk__cancel_is_fired(wait->cancel))
+        lk__wait_end(wait, LK_ECANCELED, NULL);
+}
+
+void lk__waits_cancel(lk_client *client)
+{
+    waits_visit(client, NULL, cancel);
+}
+
+/* One without a limit rides out what passes by itself. */
+static void give_up(lk__wait *wait, const lk__node *node)
+{
+    const lk__conn *conn = &node->command;
+
+    if (wait->place->node == node &&
+        (wait->until != LK__NEVER || !lk_status_is_retriable(conn->why)))
+        lk__wait_end(wait, leaves_doubt(wait) ? LK_EINDOUBT : conn->why,
+                     conn->words);
+}
+
+void lk__waits_give_up(lk__node *node)
+{
+    waits_visit(node->client, node, give_up);
+}
+
+bool lk__waits_have_limits(const lk__node *node)
+{
+    for (const lk__wait *wait = node->client->work->first_wait; wait != NULL;
+         wait = wait->next_all) {
+        if (wait->place->node == node && wait->until != LK__NEVER)
+            return true;
+    }
+    return false;
 }

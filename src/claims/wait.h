@@ -126,10 +126,15 @@ lk__wait_acquire_async(const lk__wish *wish, lk_acquire_cb cb, void *data);
 lk_status lk__wait_for(const lk__wish *wish);
 lk_status lk__wait_for_async(const lk__wish *wish, lk_done_cb cb, void *data);
 
-/* Ends every wait for a name of this node with one status; NULL: of the client.
-   Inside the monitor. */
-void lk__waits_end(lk_client *client, const struct lk__node *node,
-                   lk_status status, const char *words);
+/* Ends every wait of the client with one status. Inside the monitor. */
+void lk__waits_end(lk_client *client, lk_status status, const char *words);
+
+/* Ends the waits for a name of this node, which is away: those without a limit only
+   if that does not pass by itself. Inside the monitor. */
+void lk__waits_give_up(struct lk__node *node);
+
+/* Whether somebody waits with a limit for a name of this node. Inside the monitor. */
+bool lk__waits_have_limits(const struct lk__node *node);
 
 /* Ends the waits whose cancel token was fired. Inside the monitor. */
 void lk__waits_cancel(lk_client *client);

@@ -159,7 +159,7 @@ static void due_postpone(lk__due *due)
 
 void lk__watchdog_flush(lk__node *node)
 {
-    uint64_t most = lk__due_most(node);
+    uint64_t most = node->due.first != NULL ? lk__due_most(node) : 0;
     lk__conn *conn;
 
     while (node->due.first != NULL && node->due.batches < most &&

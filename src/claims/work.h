@@ -38,7 +38,9 @@ struct lk__work {
         *first_timed; /* every handle with a timer of the kernel's */
     uint64_t last_claim_number;
     uint64_t last_reign;
-    lk__question question; /* see question.h */
+    uint64_t next_passed_on; /* a void grant, by the pace of the inbox, */
+    uint64_t next_garbage;   /* and a message that the log tells of */
+    lk__question question;   /* see question.h */
 };
 
 /* Gives a new client its work, and its first node, which is not started.

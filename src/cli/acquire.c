@@ -25,10 +25,7 @@
 #include "cli/subject.h"
 #include "cli/text.h"
 
-enum {
-    HOLD_WORDS = CLI_TEXT_NAME,
-    CLOSE_MS = 5000 /* for the answer to a release */
-};
+enum { HOLD_WORDS = CLI_TEXT_NAME };
 
 typedef struct choices {
     cli_kind_of kind;
@@ -191,7 +188,7 @@ static int hand_out(errand *e)
         return CLI_OK;
     text = cli_text_read(e->text, e->name, &kind);
     if (text != NULL &&
-        cli_subject_import(&e->subject, text, true, &e->hold) != LK_OK)
+        cli_subject_import(&e->subject, text, &e->hold) != LK_OK)
         e->hold = NULL;
     return cli_fail(e->c, CLI_LOST, "the hold cannot be written; given back");
 }
@@ -246,29 +243,25 @@ static const cli_option acquire_options[] = {
      0},
     {CLI_COUNT, 0, "pid", AT(pid), "PID",
      "with --export: for this shell; the one that calls", 0},
-    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
-    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
-     0},
-    {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
-     "exit code if it is not obtained; 75", 0},
-    {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
-    {CLI_FLAG, 's', "read", AT(said.read), NULL, "beside other readers", 0},
-    {CLI_FLAG, 'x', "write", AT(said.write), NULL,
-     "alone, for a lock that has readers", 0},
-    {CLI_COUNT, 0, "sem", AT(said.permits), "N",
-     "one of N at a time: a permit of a semaphore", 0},
+    CLI_KIND_OPTIONS(AT),
+    {CLI_COUNT, 'p', "permits", AT(said.permits), "N",
+     "a permit of a semaphore that has N", 0},
+    {CLI_REFUSED, 0, "sem", 0, NULL, "--sem N is -p N, --permits N", 0},
+    CLI_WAIT_OPTIONS(AT),
     {.kind = CLI_END},
 };
 
 const cli_command cli_command_acquire = {
     .name = "acquire",
-    .summary = "hold a lock without a command, for a shell",
+    .group = CLI_SCRIPT,
+    .summary = "take a lock for a fixed time, as a text any process may use",
+    .examples = "  hold=$(latchkey acquire deploy --lease 10m) || exit\n"
+                "  latchkey release \"$hold\"",
     .usage = "[OPTION]... NAME --lease TIME",
     .about =
         "  lines=$(latchkey acquire NAME --lease 10m --export) &&\n"
         "      eval \"$lines\" || exit\n"
-        "  ...; latchkey renew; ...\n"
+        "  ...; eval \"$(latchkey renew --export)\" || exit; ...\n"
         "  latchkey release\n"
         "\n"
         "Writes the hold as a line of text, in LATCHKEY_HOLD with --export;\n"
@@ -298,18 +291,18 @@ static const char *join(char *text, size_t size, const cli_args *args)
     return text;
 }
 
+static bool is_release(const cli *c)
+{
+    return strcmp(c->command->name, "release") == 0;
+}
+
 static int lost(const errand *e, lk_status status)
 {
     if (status != LK_ELOST)
         return cli_fail_status(e->c, cli_client_judge(e->client, status),
                                e->name);
     return cli_ended_fail(e->c, e->client, cli_subject_noun(e->subject.kind),
-                          e->name, e->text);
-}
-
-static bool is_release(const cli *c)
-{
-    return strcmp(c->called, "release") == 0;
+                          e->name, e->text, is_release(e->c));
 }
 
 /* The keeper of `hold` renews by itself. */
@@ -367,35 +360,15 @@ static int take_over(errand *e, const cli_args *args)
     code = open_subject(e, kind, false);
     if (code != 0)
         return code;
-    status = cli_subject_import(&e->subject, text, is_release(e->c), &e->hold);
+    status = cli_subject_import(&e->subject, text, &e->hold);
     explicit_bzero(joined, sizeof(joined));
     return status == LK_OK ? 0 : lost(e, status);
 }
 
-/* An operator had told it to stop: now it has, which is what the server waits for.
-   Whether it has heard that is known once the client has ended. */
-static int release_revoked(errand *e)
-{
-    char name[CLI_TEXT_NAME + 1];
-
-    (void)lk_hold_release(e->hold);
-    e->hold = NULL;
-    if (lk_client_shutdown(e->client, CLOSE_MS) != LK_OK)
-        return cli_fail_status(e->c, LK_EINDOUBT, e->name);
-    return cli_fail(e->c, CLI_LOST,
-                    "%s '%s' was revoked by an operator before; it is given "
-                    "back now",
-                    cli_subject_noun(e->subject.kind),
-                    cli_clean(name, sizeof(name), e->name));
-}
-
 static int release(errand *e)
 {
-    lk_status status;
+    lk_status status = lk_hold_release(e->hold);
 
-    if (lk_hold_loss(e->hold) == LK_LOSS_REVOKED)
-        return release_revoked(e);
-    status = lk_hold_release(e->hold);
     e->hold = NULL;
     return status == LK_OK ? CLI_OK : lost(e, status);
 }
@@ -411,21 +384,22 @@ static int renew(errand *e)
     if (e->chosen.lease_ms > 0)
         status = lk_hold_extend(e->hold, (uint64_t)e->chosen.lease_ms);
     exported = make_text(e);
-    if (status == LK_OK)
-        status = exported;
-    if (status != LK_OK)
-        return lost(e, status);
-    if (e->chosen.exports || e->c->json)
-        put_hold(e, fence);
-    return CLI_OK;
+    if (exported != LK_OK)
+        return lost(e, exported);
+    put_hold(e, fence);
+    if (!cli_flush())
+        return cli_fail(e->c, CLI_LOST,
+                        "the hold cannot be written; it ends with its lease");
+    return status == LK_OK ? CLI_OK : lost(e, status);
 }
 
 static int run_renew(cli *c, int argc, char **argv)
 {
-    errand e = {.c = c};
+    static errand e; /* what is not closed at the end is no leak */
     cli_args args;
     int code;
 
+    e.c = c;
     if (wants_export(argv))
         cli_eval_owe_status();
     cli_parse(c, argc, argv, &e.chosen, &args);
@@ -435,7 +409,10 @@ static int run_renew(cli *c, int argc, char **argv)
         code = renew(&e);
     if (e.chosen.exports && !c->json)
         cli_eval_status(code);
-    close_errand(&e);
+    /* One that was revoked meanwhile a close would give back, and the shell may be
+       at work still. */
+    if (e.hold == NULL)
+        close_errand(&e);
     return code;
 }
 
@@ -496,10 +473,16 @@ static const cli_option renew_options[] = {
 
 const cli_command cli_command_renew = {
     .name = "renew",
-    .summary = "let the lease of what was acquired begin anew",
+    .group = CLI_SCRIPT,
+    .summary = "start the fixed time of `acquire` again",
+    .examples = "  hold=$(latchkey renew \"$hold\") || exit\n"
+                "  eval \"$(latchkey renew --export)\" || exit",
     .usage = "[OPTION]... [HOLD]",
-    .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD. Exits\n"
-             "with 74 if it is lost: then stop what it guards.",
+    .about =
+        "HOLD is what `acquire` or `renew` wrote last, else LATCHKEY_HOLD.\n"
+        "Writes the hold as `acquire` does, with a new fence; HOLD is worth\n"
+        "nothing then, so keep what was written. Exits with 74 if it is\n"
+        "lost: then stop what it guards.",
     .options = renew_options,
     .operands_max = HOLD_WORDS,
     .run = run_renew,
@@ -515,11 +498,15 @@ static const cli_option release_options[] = {
 
 const cli_command cli_command_release = {
     .name = "release",
-    .summary = "give back what was acquired",
+    .group = CLI_SCRIPT,
+    .summary = "give back what `hold` or `acquire` took",
+    .examples = "  latchkey release                 what this shell took last\n"
+                "  latchkey release \"$hold\"         what `acquire` wrote",
     .usage = "[OPTION]... [HOLD]",
-    .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD; without\n"
-             "that the keeper of `hold` ends. Exits with 74 if it was lost\n"
-             "before; one that `break` has revoked is given back then.",
+    .about =
+        "HOLD is what `acquire` or `renew` wrote last, else LATCHKEY_HOLD;\n"
+        "without that the keeper of `hold` ends. Exits with 74 if it was\n"
+        "lost before; one that `break` has revoked is given back then.",
     .options = release_options,
     .operands_max = HOLD_WORDS,
     .run = run_release,

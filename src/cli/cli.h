@@ -37,17 +37,28 @@ typedef enum cli_exit {
 
 typedef struct cli cli;
 
+/* What a command is for, in the order of the help. */
+typedef enum cli_group {
+    CLI_HIDDEN, /* for shells and the build; not in the help */
+    CLI_RUN,
+    CLI_SCRIPT,
+    CLI_SEE,
+    CLI_OPERATE,
+    CLI_SETUP,
+    CLI_GROUPS
+} cli_group;
+
 typedef struct cli_command {
     const char *name;
-    const char *aliases;       /* separated by blanks; NULL: none */
-    const char *summary;       /* one line for the list of commands */
-    const char *usage;         /* what follows the name, "[OPTION]... NAME" */
-    const char *about;         /* paragraphs for `help NAME`; NULL: none */
+    cli_group group;
+    const char *summary;  /* one line for the list of commands */
+    const char *examples; /* two lines, the usual one first; NULL: hidden */
+    const char *usage;    /* what follows the name, "[OPTION]... NAME" */
+    const char *about;    /* paragraphs for `help NAME`; NULL: none */
     const cli_option *options; /* NULL: none of its own */
     int operands_min;
     int operands_max; /* more are the rest, if it takes one, or an error */
     bool takes_rest;  /* a command line after its operands or a -- */
-    bool is_hidden;   /* for shells and the build; not in the help */
     int (*run)(cli *c, int argc, char **argv); /* argv[0]: as it was called */
 } cli_command;
 
@@ -57,10 +68,10 @@ enum { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 /* One run of the tool. */
 struct cli {
     const cli_command *command; /* NULL: none yet */
-    const char *called;         /* the name or alias that was used */
     const char *url;            /* --url; NULL: look elsewhere */
     const char *profile;        /* --profile; NULL: look elsewhere */
-    bool json;
+    int json;                   /* an index of --output; not 0: write JSON */
+    int logs_json; /* the same of --log-format, on standard error */
     bool quiet;
     bool verbose;
     int color;            /* CLI_COLOR_AUTO and so on */
@@ -76,17 +87,21 @@ struct cli {
 /* The commands, in the order of the help; ended by NULL. */
 extern const cli_command *const cli_commands[];
 
-/* Returns the command of that name or alias, or NULL. */
+/* Returns the command of that name, or NULL. */
 const cli_command *cli_command_find(const char *name);
 
 /* Options that every command takes, in struct cli. Ended by kind 0. */
 extern const cli_option cli_global_options[];
 
+/* Nothing but the tool's name: the commands. A script that meant more learns of
+   it by the exit code, which is returned. */
+int cli_help_short(void);
+
 /* `--help`, `help`, and `help NAME`. Return an exit code. */
-int cli_help_all(cli *c);
+int cli_help_all(void);
 int cli_help_command(const cli_command *command);
 
-/* `--version` and `version`. Returns an exit code. */
+/* `--version`. Returns an exit code. */
 int cli_version(const cli *c);
 
 /*
@@ -118,7 +133,7 @@ const char *cli_error_words(void);
  * Complains about what a library call answered, with lk_last_error() and with
  * what to do about it. what: "acquiring 'deploy'". Returns the exit code.
  */
-int cli_fail_status(const cli *c, lk_status status, const char *what);
+int cli_fail_status(const cli *c, lk_status said, const char *what);
 
 /* The same of a call that waits for nothing but the server: time that ran out is
    a server that cannot be reached. */

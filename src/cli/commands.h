@@ -14,6 +14,7 @@
     X(write)                                                                   \
     X(semaphore)                                                               \
     X(leader)                                                                  \
+    X(flock)                                                                   \
     X(flight)                                                                  \
     X(wait)                                                                    \
     X(latch)                                                                   \
@@ -34,11 +35,9 @@
     X(break)                                                                   \
     X(log)                                                                     \
     X(forget)                                                                  \
-    X(stat)                                                                    \
     X(metrics)                                                                 \
     X(doctor)                                                                  \
-    X(url)                                                                     \
-    X(version)                                                                 \
+    X(completion)                                                              \
     X(help)                                                                    \
     X(manual)                                                                  \
     X(complete)

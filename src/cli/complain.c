@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/cause.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/log.h"
 #include "cli/output.h"
 #include "cli/utf8.h"
 #include "cli/word.h"
@@ -82,20 +84,75 @@ static void put_line(const char *text)
     free(whole);
 }
 
-__attribute__((format(printf, 2, 0))) static void
-say(const cli *c, const char *format, va_list arguments)
+/* ---- as JSON ------------------------------------------------------------ */
+
+bool cli_log_begin(cli_log *log, const cli *c, const char *level)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    log->text = NULL;
+    log->json = (cli_json){.to = open_memstream(&log->text, &log->size)};
+    if (log->json.to == NULL)
+        return false;
+    cli_json_open(&log->json, NULL, '{');
+    cli_json_number(&log->json, "unix_ms",
+                    (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    cli_json_text(&log->json, "level", level);
+    if (c->command != NULL)
+        cli_json_text(&log->json, "command", c->command->name);
+    else
+        cli_json_null(&log->json, "command");
+    return true;
+}
+
+void cli_log_end(cli_log *log)
+{
+    cli_json_close(&log->json, '}');
+    cli_json_line(&log->json);
+    if (fclose(log->json.to) == 0)
+        (void)fwrite(log->text, 1, log->size, stderr);
+    free(log->text);
+}
+
+/* What to do about it stands in lines of its own. */
+static void put_json(const cli *c, const char *level, char *text)
+{
+    char *advice = strstr(text, "\n  ");
+    cli_log log;
+
+    if (advice != NULL)
+        *advice = '\0';
+    if (!cli_log_begin(&log, c, level))
+        return;
+    cli_json_text(&log.json, "message", text);
+    if (advice != NULL)
+        cli_json_text(&log.json, "advice", advice + 3);
+    else
+        cli_json_null(&log.json, "advice");
+    cli_log_end(&log);
+}
+
+__attribute__((format(printf, 3, 0))) static void
+say(const cli *c, const char *level, const char *format, va_list arguments)
 {
     char text[2048];
     char safe[4096]; /* a pipe takes as much in one piece */
-    int used = snprintf(text, sizeof(text),
-                        "latchkey%s%s: ", c->called != NULL ? " " : "",
-                        c->called != NULL ? c->called : "");
+    int used = c->logs_json
+                   ? 0
+                   : snprintf(text, sizeof(text),
+                              "latchkey%s%s: ", c->command != NULL ? " " : "",
+                              c->command != NULL ? c->command->name : "");
 
     (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format,
                     arguments);
     hide_passwords(text);
-    put_message(safe, sizeof(safe) - 1, text);
     (void)cli_flush(); /* where both go to one place, they stand in order */
+    if (c->logs_json) {
+        put_json(c, level, text);
+        return;
+    }
+    put_message(safe, sizeof(safe) - 1, text);
     put_line(safe);
 }
 
@@ -104,7 +161,7 @@ int cli_fail(const cli *c, int code, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say(c, format, arguments);
+    say(c, code != 0 ? "error" : "warning", format, arguments);
     va_end(arguments);
     return code;
 }
@@ -114,8 +171,10 @@ void cli_usage(const cli *c, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say(c, format, arguments);
+    say(c, "error", format, arguments);
     va_end(arguments);
+    if (c->logs_json)
+        exit(CLI_USAGE);
     if (c->command != NULL)
         (void)fprintf(stderr, "  `latchkey help %s` says more\n",
                       c->command->name);
@@ -131,7 +190,7 @@ void cli_note(const cli *c, const char *format, ...)
     if (c->quiet)
         return;
     va_start(arguments, format);
-    say(c, format, arguments);
+    say(c, "note", format, arguments);
     va_end(arguments);
 }
 
@@ -145,8 +204,8 @@ static const struct remedy {
     {LK_OK, CLI_OK, NULL},
     {LK_EINVAL, CLI_USAGE, NULL},
     {LK_ERANGE, CLI_CONFIG, NULL},
-    {LK_EURL, CLI_CONFIG, "`latchkey help url` shows the forms"},
-    {LK_ENOTSUP, CLI_CONFIG, "`latchkey help url` shows the forms"},
+    {LK_EURL, CLI_CONFIG, "`latchkey help config` shows the forms"},
+    {LK_ENOTSUP, CLI_CONFIG, "`latchkey help config` shows the forms"},
     {LK_EMISMATCH, CLI_CONFIG,
      "use the settings that the others use, or "
      "another name"},
@@ -163,6 +222,9 @@ static const struct remedy {
     {LK_ELOST, CLI_LOST, NULL},
     {LK_EINDOUBT, CLI_UNAVAILABLE,
      "look at the server's process and log, then try again"},
+    {LK_EPENDING, CLI_UNAVAILABLE,
+     "look at the server's process and log, and at what has come of it before "
+     "you try again"},
     {LK_EOFFLINE, CLI_UNAVAILABLE, "start Redis there, or correct the URL"},
     {LK_ELOADING, CLI_UNAVAILABLE, "wait until it has loaded"},
     {LK_EREADONLY, CLI_UNAVAILABLE, "let the URL name the primary"},
@@ -206,8 +268,11 @@ const char *cli_error_words(void)
     const char *words = lk_last_error();
     size_t size = strspn(words, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 
-    if (strcmp(words, lk_status_text(LK_EINDOUBT)) == 0)
+    if (strcmp(words, lk_status_text(LK_EINDOUBT)) == 0 ||
+        strcmp(words, lk_status_text(LK_EPENDING)) == 0)
         return "it was sent, but no answer came";
+    if (strstr(words, "WRONGTYPE ") != NULL) /* of a command, or of a script */
+        return "one of its keys is of another type";
     return strncmp(words, "LK", 2) == 0 && words[size] == ' ' ? words + size + 1
                                                               : words;
 }
@@ -258,10 +323,28 @@ static void put_server(char *text, size_t size, lk_status status,
         (void)snprintf(text, size, "%s cannot be used: ", server);
 }
 
+/* The library's words say which name it is, quoted. */
+static bool is_named(const char *words, const char *name)
+{
+    char quoted[132];
+
+    (void)snprintf(quoted, sizeof(quoted), "'%s'", name);
+    return strstr(words, quoted) != NULL;
+}
+
 enum { WORDS_MOST = 400 }; /* bytes, so that there is room for the advice */
 
-int cli_fail_status(const cli *c, lk_status status, const char *what)
+/* What was not sent is not done: nothing goes on when the tool has ended. */
+static lk_status status_of(lk_status status)
 {
+    return status == LK_EPENDING && cause_words() != cli_error_words()
+               ? LK_EOFFLINE
+               : status;
+}
+
+int cli_fail_status(const cli *c, lk_status said, const char *what)
+{
+    lk_status status = status_of(said);
     const struct remedy *remedy = remedy_find(status);
     const char *advice = remedy != NULL ? remedy->advice : NULL;
     const char *words =
@@ -281,8 +364,10 @@ int cli_fail_status(const cli *c, lk_status status, const char *what)
         advice = cause.advice;
     if (cause.words != NULL)
         words = cause.words;
+    if (is_named(words, name))
+        name[0] = '\0';
     return cli_fail(c, cli_status_exit(status), "%s%s%s%.*s%s%s%s", name,
-                    what[0] != '\0' ? ": " : "", at,
+                    name[0] != '\0' ? ": " : "", at,
                     (int)cli_utf8_cut(words, WORDS_MOST), words,
                     advice != NULL ? "\n  " : "", advice != NULL ? advice : "",
                     origin);
@@ -324,16 +409,17 @@ int cli_fail_url(const cli *c, lk_status status, const char *from)
 {
     const struct remedy *remedy = remedy_find(status);
     bool has_advice = remedy != NULL && remedy->advice != NULL;
+    /* What the library does not take of a setting is a wrong setting. */
+    int code = status == LK_EINVAL ? CLI_CONFIG : cli_status_exit(status);
     const char *scheme = status == LK_EURL && c->resolved_url != NULL
                              ? scheme_meant(c->resolved_url)
                              : NULL;
 
     if (scheme != NULL)
-        return cli_fail(c, cli_status_exit(status),
+        return cli_fail(c, code,
                         "the URL of %s: its scheme is not known\n"
                         "  did you mean %s://?",
                         from, scheme);
-    return cli_fail(c, cli_status_exit(status), "the URL of %s: %s%s%s", from,
-                    lk_last_error(), has_advice ? "\n  " : "",
-                    has_advice ? remedy->advice : "");
+    return cli_fail(c, code, "the URL of %s: %s%s%s", from, lk_last_error(),
+                    has_advice ? "\n  " : "", has_advice ? remedy->advice : "");
 }

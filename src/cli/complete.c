@@ -108,7 +108,7 @@ static void read_letters(reading *r, const char *text)
 static bool is_before_rest(const reading *r)
 {
     return r->command != NULL && r->command->takes_rest &&
-           r->operands == r->command->operands_max;
+           r->operands >= r->command->operands_min;
 }
 
 static void read_operand(reading *r, const char *word)
@@ -155,7 +155,7 @@ static void offer(const char *before, const char *word, const char *begun,
 static void offer_commands(const char *begun)
 {
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
-        if (!cli_commands[i]->is_hidden)
+        if (cli_commands[i]->group != CLI_HIDDEN)
             offer("", cli_commands[i]->name, begun, cli_commands[i]->summary);
     }
 }
@@ -187,7 +187,7 @@ static void offer_options(const reading *r, const char *begun)
     if (r->command != NULL)
         offer_options_of(r->command->options, begun);
     offer_options_of(cli_global_options, begun);
-    offer_option("help", begun, "what a command does");
+    offer_option("help", begun, "explain a command");
     if (r->command == NULL)
         offer_option("version", begun, "the version of tool and library");
 }
@@ -443,7 +443,6 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_complete = {
     .name = "__complete",
-    .is_hidden = true,
     .summary = "what the last word may become, for shells",
     .usage = "WORD...",
     .operands_max = 1,

@@ -17,7 +17,7 @@ const cli_setting cli_settings[] = {
      "--url",
      {"LATCHKEY_URL", "REDIS_URL"},
      "local:",
-     "the server; `latchkey help url` has the forms, local: is a private "
+     "the server; `latchkey help config` has the forms, local: is a private "
      "one, none forbids it"},
     {"password-file",
      NULL,

@@ -79,4 +79,8 @@ int cli_variable(const struct cli *c, const char *name, const char **ret_value);
 /* Wipes and frees: a URL may hold a password. */
 void cli_value_done(cli_value *value);
 
+/* `config url`: the server's URL in one spelling, without its password, and on a
+   terminal what it means. Returns an exit code. */
+int cli_url_show(struct cli *c);
+
 #endif /* LK_CLI_CONFIG_H */

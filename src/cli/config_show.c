@@ -32,7 +32,7 @@ show_text(const cli_setting *setting, const char *text, char *room, size_t size)
         return text;
     return lk_url_describe(text, room, size) == LK_OK
                ? room
-               : "(not understood: see `latchkey url`)";
+               : "(not understood: see `latchkey config url`)";
 }
 
 static void put_plain(const cli *c, const cli_setting *setting,
@@ -132,6 +132,10 @@ static int run(cli *c, int argc, char **argv)
     int code = 0;
 
     cli_parse(c, argc, argv, &chosen, &args);
+    if (args.operand_count == 1 && strcmp(args.operands[0], "url") != 0)
+        cli_usage(c, "`config url` shows the server alone, `config` all");
+    if (args.operand_count == 1)
+        return cli_url_show(c);
     if (c->json)
         cli_json_open(&json, NULL, '{');
     for (const cli_setting *setting = cli_settings;
@@ -150,14 +154,55 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_config = {
     .name = "config",
-    .summary = "show what is configured, and who says so",
-    .usage = "[--explain]",
+    .group = CLI_SETUP,
+    .summary = "show the settings in use, and where each comes from",
+    .examples = "  latchkey config --explain\n"
+                "  latchkey config url              the server, without its "
+                "password",
+    .usage = "[--explain] [url]",
     .about =
         "For each setting the first of these counts: its option, its\n"
         "environment variables, the profile that --profile or\n"
         "LATCHKEY_PROFILE chooses, the user's file, the system's file, the\n"
         "default. A file has to be yours or root's, and nobody else may\n"
-        "write to it. Passwords are not shown.",
+        "write to it. Passwords are not shown.\n"
+        "\n"
+        "`config url` shows how the URL is understood that every command\n"
+        "would use, in one spelling; on a terminal also what it means, unless\n"
+        "--quiet says not to. It talks to nobody.\n"
+        "\n"
+        "  redis://host                     port 6379, database 0\n"
+        "  redis://host:6380/2              another port and database\n"
+        "  redis://:PASSWORD@host           with a password\n"
+        "  redis://USER:PASSWORD@host       with an ACL user\n"
+        "  unix:/run/redis.sock?db=2        a unix socket\n"
+        "  redis://host?offline_ms=10s      with an option\n"
+        "  rediss://host                    with TLS: the server's\n"
+        "                                   certificate has to be for host\n"
+        "  rediss://host?tls_ca_file=FILE   and from a CA in this file\n"
+        "  ...&tls_cert_file=FILE           with a certificate of our own;\n"
+        "                                   tls_key_file=FILE has its key\n"
+        "  redis+sentinel://s1,s2,s3/NAME   the master NAME, as a majority of\n"
+        "                                   these sentinels names it;\n"
+        "                                   host:port, and a database behind\n"
+        "                                   NAME, /2, where need be\n"
+        "  rediss+sentinel://s1,s2,s3/NAME  the same with TLS to all of them\n"
+        "  ...?sentinel_user=USER           a user of the sentinels;\n"
+        "                                   sentinel_password=PASSWORD\n"
+        "  redis+cluster://n1,n2,n3         the cluster of these nodes\n"
+        "  rediss+cluster://n1,n2,n3        the same with TLS to all of them\n"
+        "  local:                           the private server\n"
+        "\n"
+        "Where the URL has no password, it is LATCHKEY_PASSWORD's, else that\n"
+        "of the file which LATCHKEY_PASSWORD_FILE or the setting\n"
+        "`password-file` names, else REDISCLI_AUTH's. A user goes with it:\n"
+        "redis://USER:@host. The sentinels' comes from the URL, else from\n"
+        "LATCHKEY_SENTINEL_PASSWORD, else from the file which\n"
+        "LATCHKEY_SENTINEL_PASSWORD_FILE or `sentinel-password-file` names.\n"
+        "\n"
+        "share/doc/latchkey/tls.md has the rest of TLS, sentinel.md that of\n"
+        "Sentinel, cluster.md that of Redis Cluster.",
     .options = options,
+    .operands_max = 1,
     .run = run,
 };

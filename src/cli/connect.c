@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/local/local.h"
+#include "cli/log.h"
 #include "cli/output.h"
 #include "cli/password.h"
 
@@ -243,11 +244,18 @@ static void on_log(lk_log_level level, const char *text, void *data)
     static const char *const words[] = {"", "error", "warning", "info",
                                         "debug"};
 
+    const cli *c = data;
     char clean[2048];
+    cli_log log;
 
-    (void)data;
-    (void)fprintf(stderr, "latchkey: %s: %s\n", words[level],
-                  cli_clean(clean, sizeof(clean), text));
+    if (!c->logs_json)
+        (void)fprintf(stderr, "latchkey: %s: %s\n", words[level],
+                      cli_clean(clean, sizeof(clean), text));
+    else if (cli_log_begin(&log, c, words[level])) {
+        cli_json_text(&log.json, "message", text);
+        cli_json_null(&log.json, "advice");
+        cli_log_end(&log);
+    }
 }
 
 /* What the command wants, as far as the URL does not say it, and the log. */
@@ -262,8 +270,10 @@ options_make(const cli *c, const lk_client_options *more)
         options.name = NULL;
     if (cli_url_option(c, "offline_ms") != NULL)
         options.offline_ms = 0;
-    if (c->verbose)
+    if (c->verbose) {
         options.log = on_log;
+        options.log_data = (void *)(uintptr_t)c;
+    }
     if (c->verbose && cli_url_option(c, "log_level") == NULL)
         options.log_level = LK_LOG_INFO;
     return options;

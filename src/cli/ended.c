@@ -10,8 +10,8 @@
 #include "cli/see/see.h"
 
 typedef struct ended {
-    bool is_revoked; /* and still there, to be given back */
-    char by[256];    /* who has ended it; "" where that is not known */
+    char revoked[96]; /* the owner, where it is still there, to be given back */
+    char by[256];     /* who has ended it; "" where that is not known */
     char now[SEE_PARTY_SIZE + 64]; /* who holds the name now; "": not known */
 } ended;
 
@@ -54,10 +54,13 @@ static void tell_holders(ended *it, const lk_info *info, const char *text)
     char party[SEE_PARTY_SIZE];
     char more[32] = "";
 
-    for (size_t i = 0; i < info->holder_count; i++)
-        it->is_revoked =
-            it->is_revoked ||
-            (info->holders[i]->revoked && is_of(text, info->holders[i]->owner));
+    for (size_t i = 0; i < info->holder_count; i++) {
+        const lk_party *holder = info->holders[i];
+
+        if (holder->revoked && is_of(text, holder->owner))
+            (void)snprintf(it->revoked, sizeof(it->revoked), "%s",
+                           holder->owner);
+    }
     if (info->holder_count == 0) {
         (void)snprintf(it->now, sizeof(it->now), "; nobody holds it now");
         return;
@@ -84,16 +87,33 @@ ask_holders(ended *it, lk_client *client, const char *name, const char *text)
     lk_info_free(info);
 }
 
-int cli_ended_fail(const struct cli *c, lk_client *client, const char *noun,
-                   const char *name, const char *text)
+/* Now it has stopped, which is what the server waits for. */
+static int give_back(const struct cli *c, lk_client *client, const ended *it,
+                     const char *noun, const char *name)
 {
-    ended it = {.is_revoked = false};
+    char shown[128];
+    lk_status status = lk_break(client, name, it->revoked);
+
+    if (status != LK_OK && status != LK_ENOTHELD)
+        return cli_fail_status(c, status, name);
+    return cli_fail(c, CLI_LOST,
+                    "%s '%s' was revoked by an operator before; it is given "
+                    "back now",
+                    noun, cli_clean(shown, sizeof(shown), name));
+}
+
+int cli_ended_fail(const struct cli *c, lk_client *client, const char *noun,
+                   const char *name, const char *text, bool gives_back)
+{
+    ended it = {.revoked = ""};
     char shown[128];
 
     ask_log(&it, client, name, text);
     ask_holders(&it, client, name, text);
+    if (it.revoked[0] != '\0' && gives_back)
+        return give_back(c, client, &it, noun, name);
     (void)cli_clean(shown, sizeof(shown), name);
-    if (it.is_revoked)
+    if (it.revoked[0] != '\0')
         return cli_fail(c, CLI_LOST,
                         "an operator has revoked this hold of %s '%s'\n"
                         "  `latchkey release` gives it back: others wait for "
@@ -104,8 +124,8 @@ int cli_ended_fail(const struct cli *c, lk_client *client, const char *noun,
                         "an operator has ended this hold of %s '%s': %s%s",
                         noun, shown, it.by, it.now);
     return cli_fail(c, CLI_LOST,
-                    "this hold of %s '%s' has ended: released before, taken "
-                    "over by a program, ended by an operator, or its lease is "
-                    "over%s",
+                    "this hold of %s '%s' has ended: released or renewed "
+                    "before, taken over by a program, ended by an operator, or "
+                    "its lease is over%s",
                     noun, shown, it.now);
 }

@@ -25,6 +25,7 @@
 #include "cli/run/child.h"
 
 #define FAILED "the command exited with "
+#define GROUP  "latchkey"
 
 /* Others wait until the landing is told, or its claim has ended. */
 enum { LAND_MS = 3000 };
@@ -194,6 +195,9 @@ static int fly(trip *t, lk_client *client, lk_flight *flight, const char *key)
         return code;
     status = cli_client_judge(client, status);
     code = cli_fail_status(t->c, status, key);
+    if (status == LK_EDENIED && strcmp(t->chosen.group, GROUP) == 0)
+        cli_note(t->c, "KEY is looked for as " GROUP ":KEY; where the rights "
+                       "are to names that begin otherwise, say --group");
     /* The line was right; what was printed is too long. */
     if (status == LK_ERANGE)
         return CLI_LOST;
@@ -242,7 +246,7 @@ static int run(cli *c, int argc, char **argv)
     trip t = {.c = c,
               .chosen = {.wait_ms = LK_FOREVER,
                          .busy_code = CLI_BUSY,
-                         .group = "latchkey"}};
+                         .group = GROUP}};
     cli_args args;
     int code;
 
@@ -275,19 +279,28 @@ static const cli_option options[] = {
     {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
      "exit code if the wait ends first; 75", 0},
     {CLI_TEXT, 0, "group", AT(group), "NAME",
-     "keys are told apart within it; latchkey", 0},
+     "keys are told apart within it; " GROUP, 0},
     {.kind = CLI_END},
 };
 
 const cli_command cli_command_flight = {
     .name = "flight",
+    .group = CLI_RUN,
     .summary = "run a command once for all who ask at the same time",
+    .examples =
+        "  latchkey flight prices -- curl -fsS https://api.example/prices\n"
+        "  latchkey flight -t 1m prices -- ./prices    others get it for a "
+        "minute",
     .usage = "[OPTION]... KEY [--] COMMAND [ARGUMENT]...",
     .about = "One of all that ask for KEY at the same time runs COMMAND, and\n"
              "all print what it printed, or exit as it did. It may be run\n"
              "twice, if the one that runs it stands still or dies, and must do "
              "no harm\n"
-             "then: it is not a lock.",
+             "then: it is not a lock. To the server its name is NAME:KEY, of "
+             "--group\n"
+             "NAME, and latchkey:KEY without: rights to names that begin "
+             "otherwise\n"
+             "need --group.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,

@@ -17,10 +17,16 @@
 #define LISTEN "where it listens is --listen [ADDR:]PORT here"
 
 static const cli_foreign foreigners[] = {
-    {"n", "sem", "how many may hold it at once is --sem N here"},
-    {"n", "permits", "how many there are is -p N here"},
-    {"limit", "sem", "how many may hold it at once is --sem N here"},
-    {"limit", "permits", "how many there are is -p N here"},
+    {"n", "permits", "how many may hold it at once is -p N here"},
+    {"n", "nonblock",
+     "how many may hold it at once is `latchkey semaphore -p N` here"},
+    {"limit", "permits", "how many may hold it at once is -p N here"},
+    {"limit", "nonblock",
+     "how many may hold it at once is `latchkey semaphore -p N` here"},
+    {"nowait", "nonblock", "not to wait is --nonblock here"},
+    {"no-wait", "nonblock", "not to wait is --nonblock here"},
+    {"nowait", "wait", "not to wait is --wait 0 here"},
+    {"no-wait", "wait", "not to wait is --wait 0 here"},
     {"try", "wait", "how long to wait is -w TIME here"},
     {"name", "why", "what others are shown is --why TEXT here"},
     {"ttl", "lease", "it is --lease TIME here"},
@@ -48,6 +54,8 @@ static const cli_foreign foreigners[] = {
     {"addr", "listen", LISTEN},
     {"every", "at-least", PERIOD},
     {"once", "at-least", PERIOD},
+    {"watch", "no-header",
+     "`latchkey top` draws the list again, `latchkey watch` tells of one name"},
     {"fd", NULL,
      "a shell holds NAME by lines=$(latchkey hold NAME) && eval \"$lines\" || "
      "exit"},

@@ -129,25 +129,47 @@ static void put_exits(void)
         "  127  the command is not there\n");
 }
 
-int cli_help_all(cli *c)
+static void put_commands(void)
 {
-    (void)c;
-    put_text("Distributed locks and their kin over Redis.\n\n"
-             "usage: latchkey [OPTION]... COMMAND ...\n\n");
-    for (size_t i = 0; cli_commands[i] != NULL; i++) {
-        if (cli_commands[i]->is_hidden)
-            continue;
-        (void)printf("  %-*s", COMMANDS - 2, cli_commands[i]->name);
-        put_behind(cli_commands[i]->summary, COMMANDS);
+    static const char *const titles[CLI_GROUPS] = {[CLI_RUN] = "Run a command",
+                                                   [CLI_SCRIPT] = "In a script",
+                                                   [CLI_SEE] = "See",
+                                                   [CLI_OPERATE] = "Operate",
+                                                   [CLI_SETUP] = "Set up"};
+
+    put_text("Latchkey shares locks, semaphores and latches between hosts, "
+             "through Redis.\n\n"
+             "usage: latchkey COMMAND [OPTION]... NAME ...\n");
+    for (int group = CLI_RUN; group < CLI_GROUPS; group++) {
+        (void)printf("\n%s:\n", titles[group]);
+        for (size_t i = 0; cli_commands[i] != NULL; i++) {
+            if ((int)cli_commands[i]->group != group)
+                continue;
+            (void)printf("  %-*s", COMMANDS - 2, cli_commands[i]->name);
+            put_behind(cli_commands[i]->summary, COMMANDS);
+        }
     }
+}
+
+int cli_help_short(void)
+{
+    put_commands();
+    put_text("\n`latchkey help COMMAND` explains one, `latchkey help` has the "
+             "options of all.\n");
+    return cli_finish(CLI_USAGE);
+}
+
+int cli_help_all(void)
+{
+    put_commands();
     put_text("\nEvery command takes:\n");
     put_options(cli_global_options);
     put_text(
-        "  -h, --help                what a command does\n"
-        "  -V, --version             the version, as `version` shows it\n\n"
-        "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
-        "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
-        "private one, `local:`. Its password: in the URL, else\n"
+        "  -h, --help                explain a command\n"
+        "  -V, --version             the version, in the place of a command\n\n"
+        "The server: --url, otherwise LATCHKEY_URL, REDIS_URL,\n"
+        "~/.config/latchkey/config, /etc/latchkey/config; otherwise a\n"
+        "private one, `local:`. Its password: in the URL, otherwise\n"
         "LATCHKEY_PASSWORD, the file that LATCHKEY_PASSWORD_FILE or\n"
         "`password-file` names, REDISCLI_AUTH.\n\n");
     put_exits();
@@ -158,13 +180,17 @@ int cli_help_command(const cli_command *command)
 {
     char head[512];
 
-    (void)snprintf(head, sizeof(head),
-                   "latchkey %s: %s\n\nusage: latchkey %s%s%s\n", command->name,
-                   command->summary, command->name,
-                   command->usage[0] != '\0' ? " " : "", command->usage);
+    (void)snprintf(head, sizeof(head), "latchkey %s: %s\n\n", command->name,
+                   command->summary);
     put_text(head);
-    if (command->aliases != NULL)
-        (void)printf("also called: %s\n", command->aliases);
+    if (command->examples != NULL) {
+        put_text(command->examples);
+        put_text("\n");
+    }
+    (void)snprintf(head, sizeof(head), "usage: latchkey %s%s%s\n",
+                   command->name, command->usage[0] != '\0' ? " " : "",
+                   command->usage);
+    put_text(head);
     if (command->about != NULL) {
         put_text("\n");
         put_text(command->about);
@@ -173,14 +199,7 @@ int cli_help_command(const cli_command *command)
         put_text("\nOptions:\n");
         put_options(command->options);
     }
-    put_text("\nOptions of every command:\n");
-    put_options(cli_global_options);
-    if (command->takes_rest) {
-        put_text("\n");
-        put_exits();
-    } else {
-        put_text("\nExit codes: `latchkey help` lists them.\n");
-    }
+    put_text("\nOptions of every command, and exit codes: `latchkey help`.\n");
     return cli_finish(CLI_OK);
 }
 
@@ -191,7 +210,7 @@ static int run(cli *c, int argc, char **argv)
 
     cli_parse(c, argc, argv, NULL, &args);
     if (args.operand_count == 0)
-        return cli_help_all(c);
+        return cli_help_all();
     command = cli_command_find(args.operands[0]);
     if (command == NULL)
         return cli_fail(c, CLI_USAGE, "there is no command '%s'",
@@ -201,7 +220,11 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_help = {
     .name = "help",
-    .summary = "what a command does",
+    .group = CLI_SETUP,
+    .summary = "explain a command",
+    .examples = "  latchkey help lock\n"
+                "  latchkey help                    all commands, options and "
+                "exit codes",
     .usage = "[COMMAND]",
     .operands_max = 1,
     .run = run,

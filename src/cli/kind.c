@@ -26,10 +26,10 @@ const char *cli_kind_noun(lk_kind kind)
 /* Whether the command takes whatever kind its options say. */
 static bool takes_kinds(const cli *c)
 {
-    static const char *const names[] = {"lock", "run", "hold", "acquire"};
+    static const char *const names[] = {"lock", "hold", "acquire"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(c->called, names[i]) == 0)
+        if (strcmp(c->command->name, names[i]) == 0)
             return true;
     }
     return false;
@@ -40,13 +40,13 @@ static const char *option_advice(lk_kind kind, cli_kind_of wanted)
 {
     switch (kind) {
     case LK_KIND_LOCK:
-        return wanted == CLI_SEMAPHORE ? "leave out --sem"
+        return wanted == CLI_SEMAPHORE ? "leave out -p"
                : wanted == CLI_WRITE   ? "leave out -x"
                                        : "leave out -s";
     case LK_KIND_RWLOCK:
         return "say -s to read, -x to write";
     case LK_KIND_SEMAPHORE:
-        return "say --sem N";
+        return "that is `latchkey semaphore`, or -p N of hold and acquire";
     case LK_KIND_NONE:
     case LK_KIND_PLAIN_SEMAPHORE:
     case LK_KIND_LATCH:

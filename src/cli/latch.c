@@ -139,11 +139,13 @@ static int not_so(const visit *v, lk_status status)
 {
     char name[128];
 
-    return cli_fail(v->c, cli_status_exit(status), "%s: %s\n  %s",
-                    cli_clean(name, sizeof(name), v->name), cli_error_words(),
-                    status == LK_EUNSET
-                        ? "`latchkey latch set NAME N` sets it"
-                        : "`latchkey latch reset NAME N` begins anew");
+    if (status == LK_EUNSET)
+        return cli_fail(v->c, cli_status_exit(status),
+                        "%s\n  `latchkey latch set NAME N` sets it",
+                        cli_error_words());
+    return cli_fail(v->c, cli_status_exit(status),
+                    "%s: %s\n  `latchkey latch reset NAME N` begins anew",
+                    cli_clean(name, sizeof(name), v->name), cli_error_words());
 }
 
 static int done(const visit *v, lk_status status)
@@ -339,7 +341,11 @@ static const cli_option latch_options[] = {
 
 const cli_command cli_command_latch = {
     .name = "latch",
-    .summary = "all wait until a count has come down to 0",
+    .group = CLI_SCRIPT,
+    .summary = "wait until N things have happened; say that one has",
+    .examples =
+        "  latchkey latch set imports 3 && latchkey latch wait imports\n"
+        "  latchkey latch down imports      one of the three has happened",
     .usage = "[OPTION]... ACTION NAME [N]",
     .about = "  set NAME N      let N things be awaited; 75 if it is set\n"
              "  down NAME [N]   one of them, or N, have happened\n"
@@ -378,6 +384,29 @@ static lk_status meet(visit *v, const char *member)
     return status;
 }
 
+/* Becomes the command: nothing is held for which the tool would have to stay. A
+   signal that has come meanwhile ends it before that. */
+static int become(const cli *c, char **argv)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+    struct sigaction now;
+
+    for (size_t i = 0; i < 4; i++) {
+        if (sigaction(numbers[i], NULL, &now) == 0 &&
+            now.sa_handler == on_signal)
+            (void)sigaction(numbers[i], &plain, NULL);
+    }
+    if (signal_seen != 0)
+        return CLI_SIGNAL + signal_seen;
+    if (!c->ignored_sigpipe)
+        (void)sigaction(SIGPIPE, &plain, NULL);
+    (void)cli_flush();
+    (void)execvp(argv[0], argv);
+    return cli_fail(c, errno == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+                    "%s: %s", argv[0], strerror(errno));
+}
+
 static int run_barrier(cli *c, int argc, char **argv)
 {
     visit v = {.c = c, .chosen = {.wait_ms = LK_FOREVER}};
@@ -398,7 +427,7 @@ static int run_barrier(cli *c, int argc, char **argv)
         code = done(&v, status);
     }
     close_latch(&v);
-    return code;
+    return code == CLI_OK && args.rest != NULL ? become(c, args.rest) : code;
 }
 
 static const cli_option barrier_options[] = {
@@ -416,15 +445,22 @@ static const cli_option barrier_options[] = {
 
 const cli_command cli_command_barrier = {
     .name = "barrier",
-    .summary = "wait until so many are here",
-    .usage = "[OPTION]... NAME --count N",
+    .group = CLI_SCRIPT,
+    .summary = "wait until N processes are here; then run a command",
+    .examples =
+        "  latchkey barrier release-42 --count 8 -- systemctl start app\n"
+        "  latchkey barrier release-42 --count 8 -w 5m    75 if some are "
+        "missing",
+    .usage = "[OPTION]... NAME --count N [-- COMMAND [ARGUMENT]...]",
     .about =
-        "Arrives at the latch NAME and waits until N members have. A member\n"
+        "Arrives at the latch NAME and waits until N members have. Then it\n"
+        "becomes COMMAND, if there is one; nothing is held. A member\n"
         "that gives up, by -w or a signal, takes its arrival back, and the\n"
         "last one takes the latch away. Once open it stays so, for members\n"
         "that come late: `latch reset` or another NAME begin the next round.",
     .options = barrier_options,
     .operands_min = 1,
     .operands_max = 1,
+    .takes_rest = true,
     .run = run_barrier,
 };

@@ -32,8 +32,12 @@ const cli_option cli_global_options[] = {
      "the server: redis://host:port/db, unix:/path", 0},
     {CLI_TEXT, 0, "profile", offsetof(cli, profile), "PROFILE",
      "settings of [profile PROFILE] in the configuration", 0},
-    {CLI_FLAG, 0, "json", offsetof(cli, json), NULL,
-     "write JSON where there is something to write", 0},
+    {CLI_SET, 0, "json", offsetof(cli, json), NULL,
+     "write JSON where there is something to write", 1},
+    {CLI_WORD, 'o', "output", offsetof(cli, json), "text|json",
+     "the same; not for those that run a command", 0},
+    {CLI_WORD, 0, "log-format", offsetof(cli, logs_json), "text|json",
+     "json: each message is a line of JSON", 0},
     {CLI_FLAG, 'q', "quiet", offsetof(cli, quiet), NULL,
      "only errors, and that nothing is configured", 0},
     {CLI_FLAG, 'v', "verbose", offsetof(cli, verbose), NULL,
@@ -43,37 +47,27 @@ const cli_option cli_global_options[] = {
     {.kind = CLI_END},
 };
 
-/* Whether word is one of the words of a list that is separated by blanks. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t size = strlen(word);
-    const char *at = list;
-
-    while (at != NULL && (at = strstr(at, word)) != NULL) {
-        if ((at == list || at[-1] == ' ') &&
-            (at[size] == ' ' || at[size] == '\0'))
-            return true;
-        at++;
-    }
-    return false;
-}
-
 const cli_command *cli_command_find(const char *name)
 {
-    for (size_t i = 0; cli_commands[i] != NULL && name[0] != '\0'; i++) {
-        if (strcmp(cli_commands[i]->name, name) == 0 ||
-            has_word(cli_commands[i]->aliases, name))
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        if (strcmp(cli_commands[i]->name, name) == 0)
             return cli_commands[i];
     }
     return NULL;
 }
 
-/* Which command is meant by a word of other tools and libraries, or NULL. */
-static const char *called_elsewhere(const char *name)
-{
-    static const struct {
-        const char *word, *command;
-    } words[] = {{"unlock", "release"},
+/* Words of other tools and libraries, and of before, with the command that is
+   meant. */
+static const struct {
+    const char *word, *command;
+} elsewhere[] = {{"run", "lock"},
+                 {"sem", "semaphore"},
+                 {"elect", "leader"},
+                 {"list", "ls"},
+                 {"stat", "metrics"},
+                 {"url", "config url"},
+                 {"version", "--version"},
+                 {"unlock", "release"},
                  {"trylock", "lock"},
                  {"getlock", "lock"},
                  {"getfairlock", "lock"},
@@ -84,7 +78,6 @@ static const char *called_elsewhere(const char *name)
                  {"getholdcount", "who"},
                  {"remaintimetolive", "who"},
                  {"lslocks", "ls"},
-                 {"flock", "lock"},
                  {"islocked", "who"},
                  {"status", "who"},
                  {"info", "who"},
@@ -119,12 +112,19 @@ static const char *called_elsewhere(const char *name)
                  {"web", "serve"},
                  {"dashboard", "serve"},
                  {"monitor", "watch"},
+                 {"get", "ls"},
+                 {"describe", "who"},
+                 {"events", "watch"},
+                 {"explain", "help"},
                  {"session", "ls"},
                  {"sessions", "ls"}};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcasecmp(words[i].word, name) == 0)
-            return words[i].command;
+/* Which command is meant, or NULL. */
+static const char *called_elsewhere(const char *name)
+{
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+        if (strcasecmp(elsewhere[i].word, name) == 0)
+            return elsewhere[i].command;
     }
     return NULL;
 }
@@ -187,17 +187,22 @@ static void heed_children(void)
     (void)sigaction(SIGCHLD, &plain, NULL);
 }
 
+/* By the command that is named first, or by the tool's own name. */
 static int dispatch(cli *c, int argc, char **argv)
 {
+    const char *slash = strrchr(argv[0], '/');
     int at;
 
+    if (strcmp(slash != NULL ? slash + 1 : argv[0], "flock") == 0) {
+        c->command = &cli_command_flock;
+        return c->command->run(c, argc, argv);
+    }
     at = cli_parse_globals(c, argc, argv);
     if (at >= argc)
-        cli_usage(c, "which command?");
+        return cli_help_short();
     c->command = cli_command_find(argv[at]);
     if (c->command == NULL)
         unknown_command(c, argv[at]);
-    c->called = argv[at];
     return c->command->run(c, argc - at, argv + at);
 }
 

@@ -114,7 +114,7 @@ static void put_options(const cli_option *option)
 static void put_commands(void)
 {
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
-        if (cli_commands[i]->is_hidden)
+        if (cli_commands[i]->group == CLI_HIDDEN)
             continue;
         (void)puts(".TP");
         put_bold("latchkey-", cli_commands[i]->name);
@@ -177,11 +177,6 @@ static void put_description(const cli_command *command)
         put_text(command->summary + 1);
         (void)puts(".");
     }
-    if (command->aliases != NULL) {
-        (void)fputs(".PP\nAlso called ", stdout);
-        put_bold("", command->aliases);
-        (void)puts(".");
-    }
 }
 
 static void put_page(const cli_command *command)
@@ -194,28 +189,11 @@ static void put_page(const cli_command *command)
     if (command->options != NULL)
         (void)puts(".SS Options of every command");
     put_options(cli_global_options);
+    (void)puts(".SH EXAMPLES");
+    put_about(command->examples);
     (void)puts(".SH SEE ALSO\n"
                ".BR latchkey (1)\n"
                "has the exit codes, the environment, the files, and examples");
-}
-
-/* Another name of a command is a page that names the command's. */
-static void put_page_called(const cli_command *command, const char *name)
-{
-    if (strcmp(command->name, name) == 0)
-        put_page(command);
-    else
-        (void)printf(".so man1/latchkey-%s.1\n", command->name);
-}
-
-/* Words with blanks between them, a line each. NULL: none. */
-static void put_lines(const char *words)
-{
-    if (words == NULL)
-        return;
-    for (; *words != '\0'; words++)
-        (void)fputc(*words == ' ' ? '\n' : *words, stdout);
-    (void)fputc('\n', stdout);
 }
 
 static void put_names(void)
@@ -223,10 +201,9 @@ static void put_names(void)
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
         const cli_command *command = cli_commands[i];
 
-        if (command->is_hidden)
+        if (command->group == CLI_HIDDEN)
             continue;
         (void)puts(command->name);
-        put_lines(command->aliases);
     }
 }
 
@@ -280,13 +257,12 @@ static int run(cli *c, int argc, char **argv)
     command = cli_command_find(args.operands[0]);
     if (command == NULL)
         return cli_finish(put_overview(c, args.operands[0]));
-    put_page_called(command, args.operands[0]);
+    put_page(command);
     return cli_finish(CLI_OK);
 }
 
 const cli_command cli_command_manual = {
     .name = "__manual",
-    .is_hidden = true,
     .summary = "the man pages, made of a source and the tables",
     .usage = "[COMMAND|FILE]",
     .operands_max = 1,

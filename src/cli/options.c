@@ -204,7 +204,7 @@ static void nearest(const cli_option *table, const char *name,
 static _Noreturn void help(const reader *r)
 {
     exit(r->c->command != NULL ? cli_help_command(r->c->command)
-                               : cli_help_all(r->c));
+                               : cli_help_all());
 }
 
 /* Nor is --version, behind which --json may stand. */
@@ -378,7 +378,7 @@ static void read_long(reader *r, const char *text)
     else if (cli_option_takes_value(option))
         store(r, option, is_own,
               equals != NULL ? equals + 1 : value_behind(r, option));
-    else if (equals == NULL)
+    else if (equals == NULL || option->kind == CLI_REFUSED)
         store(r, option, is_own, NULL);
     else
         cli_usage(r->c, "--%s takes no value", option->name);
@@ -458,6 +458,34 @@ static void take_rest(reader *r, const cli_command *command, cli_args *args)
         r->argv[1 + r->operands++] = r->argv[i];
 }
 
+/* How many words may be operands before one begins the rest. Where -- stands
+   between them there may be several, otherwise the first that is no more needed is
+   what is run. */
+static int most_operands(const cli_command *command, int argc, char **argv)
+{
+    if (!command->takes_rest)
+        return argc;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            return command->operands_max;
+    }
+    return command->operands_min;
+}
+
+/* `lock NAME ssh HOST -- make` was meant to run ssh: what is a program is no name
+   but the first. */
+static void refuse_programs(const cli *c, const cli_args *args)
+{
+    for (int i = 1; i < args->operand_count; i++) {
+        if (cli_word_is_program(args->operands[i]))
+            cli_usage(c,
+                      "is '%s' a name or a command? Names stand before --, a "
+                      "command behind it\n"
+                      "  a name that is a command as well has to stand first",
+                      args->operands[i]);
+    }
+}
+
 void cli_parse(cli *c, int argc, char **argv, void *values, cli_args *args)
 {
     const cli_command *command = c->command;
@@ -468,7 +496,7 @@ void cli_parse(cli *c, int argc, char **argv, void *values, cli_args *args)
         .argc = argc,
         .argv = argv,
         .at = 1,
-        .operand_max = command->takes_rest ? command->operands_max : argc,
+        .operand_max = most_operands(command, argc, argv),
     };
 
     memset(args, 0, sizeof(*args));
@@ -480,10 +508,13 @@ void cli_parse(cli *c, int argc, char **argv, void *values, cli_args *args)
     if (c->url != NULL && cli_foreign_is_unlock(command->name, c->url))
         cli_usage(c, "-u is --url here; flock's -u is `latchkey release`");
     if (r.operands < command->operands_min)
-        cli_usage(c, "something is missing: %s %s", c->called, command->usage);
+        cli_usage(c, "something is missing: %s %s", c->command->name,
+                  command->usage);
     if (r.operands > command->operands_max)
         cli_usage(c, "'%s' is too much: %s %s", argv[1 + command->operands_max],
-                  c->called, command->usage);
+                  c->command->name, command->usage);
+    if (command->takes_rest)
+        refuse_programs(c, args);
 }
 
 int cli_parse_globals(cli *c, int argc, char **argv)

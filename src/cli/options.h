@@ -13,7 +13,8 @@
  * Options and operands may be mixed: `-w 2 NAME`, `NAME -w 2`. `--` ends the
  * options. A command that runs another one keeps everything behind its last
  * operand, or behind `--`, as it is: that is the rest. Operands that are
- * missing before `--` come first behind it: `lock -- -x true`.
+ * missing before `--` come first behind it: `lock -- -x true`. Where a command
+ * takes more operands than it needs, these stand before `--`: `lock a b -- true`.
  */
 
 typedef enum cli_kind {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* `latchkey version`. */
+/* `latchkey --version`. */
 
 #include <stdio.h>
 
@@ -21,18 +21,3 @@ int cli_version(const cli *c)
     cli_json_line(&json);
     return CLI_OK;
 }
-
-static int run(cli *c, int argc, char **argv)
-{
-    cli_args args;
-
-    cli_parse(c, argc, argv, NULL, &args);
-    return cli_version(c);
-}
-
-const cli_command cli_command_version = {
-    .name = "version",
-    .summary = "show the version of tool and library",
-    .usage = "",
-    .run = run,
-};

@@ -3,7 +3,11 @@
 #include "cli/word.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int cli_word_find(const char *words, const char *text)
 {
@@ -35,6 +39,32 @@ size_t cli_word_quotable(const char *text, size_t size)
 bool cli_word_is_number(const char *text)
 {
     return text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool is_executable(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 && S_ISREG(found.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+bool cli_word_is_program(const char *text)
+{
+    const char *at = getenv("PATH");
+
+    if (strchr(text, '/') != NULL)
+        return is_executable(text);
+    while (at != NULL && *at != '\0') {
+        size_t size = strcspn(at, ":");
+        char path[4096];
+
+        (void)snprintf(path, sizeof(path), "%.*s/%s", (int)size, at, text);
+        if (is_executable(path))
+            return true;
+        at += size + (at[size] == ':');
+    }
+    return false;
 }
 
 enum { WORD_MAX = 32 };

@@ -16,6 +16,9 @@ size_t cli_word_quotable(const char *text, size_t size);
    the number is taken for the name. */
 bool cli_word_is_number(const char *text);
 
+/* Whether a shell would find a program under it. */
+bool cli_word_is_program(const char *text);
+
 /* How many letters have to change to make b of a; long words are far. */
 size_t cli_distance(const char *a, const char *b);
 

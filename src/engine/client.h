@@ -9,6 +9,7 @@
 
 #include "base/alarm.h"
 #include "base/guest.h"
+#include "base/names.h"
 #include "settings/settings.h"
 #include "world/world.h"
 
@@ -67,7 +68,7 @@ struct lk_client {
     unsigned fork_generation;
     lk__world *world;
     lk__settings settings;
-    char id[37];
+    char id[LK__CLIENT_ID_SIZE + 1];
 
     enum {
         LK__CLIENT_OPEN,

@@ -13,8 +13,10 @@
 
 #include "base/container.h"
 #include "base/mem.h"
+#include "base/tempo.h"
 #include "claims/ask.h"
 #include "claims/family.h"
+#include "claims/node.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
 #include "engine/client.h"
@@ -23,10 +25,9 @@
 #include "flight_table.h"
 
 enum {
-    LOOK_MS = 1000, /* between two looks, at most */
-    JITTER_MS = 20, /* behind the end of a lease */
-    AGAIN_MS = 100, /* after a look without an answer */
-    CLAIM_SIZE = 64,
+    LOOK_MS = 1000,    /* between two looks, at most */
+    JITTER_MS = 20,    /* behind the end of a lease */
+    AGAIN_MS = 100,    /* after a look without an answer */
     MESSAGE_MAX = 8192 /* bytes of a value that comes with the message */
 };
 
@@ -45,6 +46,7 @@ typedef struct board {
     char leader[64];   /* who computes, as of then; "": nobody, or unknown */
     lk__alarm alarm;   /* the next look, or renewal */
     lk_status trouble; /* why a look could not be sent; LK_OK: it could */
+    lk__tempo hints;   /* of messages that say no more than to look */
 } board;
 
 /* One look; or, without a board, what nobody waits for the answer of. */
@@ -103,9 +105,10 @@ static void alarm_in(board *b, uint64_t ms)
     lk__alarm_set(&client->alarms, &b->alarm, lk__client_now(client) + ms * MS);
 }
 
-static void claim_id(char id[CLAIM_SIZE], const board *b, uint64_t number)
+static void
+claim_id(char id[LK__NUMBERED_SIZE], const board *b, uint64_t number)
 {
-    snprintf(id, CLAIM_SIZE, "%s:%" PRIu64, client_of(b)->id, number);
+    lk__numbered_write(id, client_of(b)->id, number);
 }
 
 /* ---- the end of waits -------------------------------------------------------- */
@@ -199,7 +202,7 @@ static void tell(const board *b, const lk__question *question)
 static void tell_left(const board *b, uint64_t claim)
 {
     lk__question *q = lk__family_begin(b->place, &lk__flight_leave, 0);
-    char id[CLAIM_SIZE];
+    char id[LK__NUMBERED_SIZE];
     lk__flight_leave_args args = {.channel = lk__family_channel(b->place)};
 
     if (q == NULL)
@@ -263,7 +266,7 @@ static void send_landing(const board *b, const lk__landing *landing)
 {
     const lk_flight_value *value = landing->value;
     lk__question *q = lk__family_begin(b->place, &lk__flight_land, 0);
-    char id[CLAIM_SIZE];
+    char id[LK__NUMBERED_SIZE];
     lk__flight_land_args args = {
         .channel = lk__family_channel(b->place),
         .ttl = (int64_t)landing->ttl_ms,
@@ -359,7 +362,7 @@ static void follow(board *b, const look *l)
    server may come back; whoever leads goes on until it has landed. */
 static bool is_passing(lk_status status)
 {
-    return status == LK_EOFFLINE || status == LK_EINDOUBT ||
+    return lk__status_is_outage(status) || status == LK_EINDOUBT ||
            status == LK_ECLOSED;
 }
 
@@ -411,13 +414,14 @@ static void on_looked(lk__ask *ask)
 
 static const lk__question *ask_join(const board *b)
 {
-    lk__question *q = lk__family_begin(b->place, &lk__flight_join, CLAIM_SIZE);
+    lk__question *q =
+        lk__family_begin(b->place, &lk__flight_join, LK__NUMBERED_SIZE);
     char *id;
     lk__flight_join_args args = {.lease = (int64_t)b->lease_ms};
 
     if (q == NULL)
         return NULL;
-    id = lk__question_text(q, CLAIM_SIZE);
+    id = lk__question_text(q, LK__NUMBERED_SIZE);
     claim_id(id, b, b->claim);
     args.own = lk__text_of(id);
     return lk__family_fill(q, b->place, &lk__flight_join, LK__FLIGHT_JOIN_WHOLE,
@@ -472,6 +476,17 @@ static void send(board *b)
         put_off(b, status);
 }
 
+/* Too many messages have said so: it looks when the pause is over. */
+static bool is_slowed(board *b)
+{
+    uint64_t until = b->hints.until;
+
+    if (until <= lk__client_now(client_of(b)))
+        return false;
+    lk__alarm_set(&client_of(b)->alarms, &b->alarm, until);
+    return true;
+}
+
 /* Looks, if somebody waits whom the last look does not concern. */
 static void drive(board *b)
 {
@@ -480,7 +495,7 @@ static void drive(board *b)
     if (b->asking || b->leads || b->busy || last == NULL ||
         b->trouble != LK_OK || client_of(b)->state != LK__CLIENT_OPEN)
         return;
-    if (b->again || !is_covered(last, b->answered))
+    if (!is_covered(last, b->answered) || (b->again && !is_slowed(b)))
         send(b);
 }
 
@@ -537,6 +552,16 @@ static void look_now(lk__place *place)
     drive(b);
 }
 
+/* Not while a pause lasts: that would never end. */
+static void hint(board *b)
+{
+    uint64_t now = lk__client_now(client_of(b));
+
+    if (b->hints.until <= now)
+        lk__tempo_again(&b->hints, now);
+    look_now(b->place);
+}
+
 static bool landing_take(board *b, const lk__flight_message *message)
 {
     lk_flight_value *value = NULL;
@@ -562,7 +587,7 @@ static void hear(lk__place *place, const char *text, size_t size)
         return;
     if (!lk__flight_message_read(&message, b->leader, text, size) ||
         !landing_take(b, &message)) {
-        look_now(place);
+        hint(b);
         return;
     }
     b->leader[0] = '\0';

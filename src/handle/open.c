@@ -27,21 +27,17 @@
 
 /* ---- open -------------------------------------------------------------------------- */
 
-/* A random uuid, version 4. Without randomness two clients could take the same
-   id, and with it the same lock: false. */
+/* 128 random bits. Without randomness two clients could take the same id, and with
+   it the same lock: false. */
 static bool id_make(lk_client *client)
 {
-    unsigned char bytes[16];
+    unsigned char bytes[LK__CLIENT_ID_SIZE / 2];
     static const char digits[] = "0123456789abcdef";
     char *at = client->id;
 
     if (!client->world->class->random(client->world, bytes, sizeof(bytes)))
         return false;
-    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
-    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
     for (size_t i = 0; i < sizeof(bytes); i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *at++ = '-';
         *at++ = digits[bytes[i] >> 4];
         *at++ = digits[bytes[i] & 15];
     }
@@ -214,7 +210,7 @@ lk_status lk_client_wait_ready_async(lk_client *client, int64_t wait_ms,
 static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
-    lk__waits_end(client, NULL, LK_ECLOSED, NULL);
+    lk__waits_end(client, LK_ECLOSED, NULL);
     for (lk__node *node = client->node; node != NULL; node = node->next)
         lk__needs_end(node, LK_ECLOSED);
     lk__asks_leave_doubtful(client, NULL, LK_ECLOSED, NULL);

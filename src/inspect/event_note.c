@@ -105,6 +105,7 @@ static lk_status noting_new(struct noting **ret_noting, lk_client *client,
         return LK_ENOMEM;
     noting->ask.take = take;
     noting->ask.cleanup = cleanup;
+    noting->ask.doubt = LK_EPENDING; /* said again it would stand there twice */
     noting->key = lk__key_make(LK__EVENT_FORM, name);
     if (noting->key == NULL ||
         entry_set(&noting->ask, name, what, owner, text) != LK_OK) {

@@ -96,13 +96,26 @@ static bool is_uuid(const char *text)
     return true;
 }
 
-/* `<uuid>:<number>` */
+static bool is_client_id(const char *text)
+{
+    for (int i = 0; i < LK__CLIENT_ID_SIZE; i++) {
+        if (!isxdigit((unsigned char)text[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A claim of the library's, or Redisson's `<uuid>:<thread>`. */
 static bool is_owner(const char *text, size_t size)
 {
-    if (size < UUID_SIZE + 2 || size > UUID_SIZE + 21 || !is_uuid(text) ||
-        text[UUID_SIZE] != ':')
+    size_t colon = size > LK__CLIENT_ID_SIZE && text[LK__CLIENT_ID_SIZE] == ':'
+                       ? LK__CLIENT_ID_SIZE
+                       : UUID_SIZE;
+
+    if (size < colon + 2 || size > colon + 21 || text[colon] != ':' ||
+        !(colon == UUID_SIZE ? is_uuid(text) : is_client_id(text)))
         return false;
-    for (size_t i = UUID_SIZE + 1; i < size; i++) {
+    for (size_t i = colon + 1; i < size; i++) {
         if (!isdigit((unsigned char)text[i]))
             return false;
     }

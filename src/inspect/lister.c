@@ -328,7 +328,7 @@ static void client_ask(struct lk__lister *lister, lk__lister_client *client)
     char key[LK__RECORD_KEY_SIZE];
     lk__arg args[2] = {lk__arg_text("GET")};
 
-    lk__record_key(key, lister->probe.call.client, client->uuid);
+    lk__record_key(key, lister->probe.call.client, client->id);
     args[1] = lk__arg_text(key);
     client->probing.take = client_take;
     client->probing.miss = client_miss;

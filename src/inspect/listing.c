@@ -108,23 +108,23 @@ lk__lister_client *
 lk__names_client(lk__names *names, const char *owner, bool *ret_is_new)
 {
     lk__lister_client *client;
-    char uuid[40];
+    char id[LK__CLIENT_ID_SIZE + 1];
     uint64_t hash;
 
-    snprintf(uuid, sizeof(uuid), "%.36s", owner);
-    hash = lk__table_hash(uuid);
+    snprintf(id, sizeof(id), "%s", owner);
+    hash = lk__table_hash(id);
     *ret_is_new = false;
     for (lk__entry *at = lk__table_find(&names->clients, hash); at != NULL;
          at = lk__table_find_next(at)) {
         client = FIND(lk__lister_client, at);
-        if (strcmp(client->uuid, uuid) == 0)
+        if (strcmp(client->id, id) == 0)
             return client;
     }
 
     client = lk__alloc(sizeof(*client));
     if (client == NULL)
         return NULL;
-    memcpy(client->uuid, uuid, sizeof(uuid));
+    memcpy(client->id, id, sizeof(id));
     if (!lk__table_add(&names->clients, &client->link, hash)) {
         lk__free(client);
         return NULL;

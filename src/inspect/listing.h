@@ -17,7 +17,7 @@ typedef struct lk__lister_client {
     lk__probing probing; /* first: the question for it */
     lk__entry link;
     struct lk__lister_client *next;
-    char uuid[40];
+    char id[LK__CLIENT_ID_SIZE + 1];
     char *text; /* cut into lines; NULL: there is none */
     lk__record record;
     bool is_near;

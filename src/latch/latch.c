@@ -20,6 +20,8 @@
 
 static const lk__kind latch_kind = {
     .word = "latch",
+    .has = "expects",
+    .has_what = "",
     .family = "latch",
     .mode = "t",
     .protocol = &lk__protocol_latch,

@@ -13,27 +13,36 @@
 #include "claims/work.h"
 #include "latch/protocol.h"
 
-enum { MEMBER_MAX = 200, ID_SIZE = 64 };
+enum { MEMBER_MAX = 200 };
 
 const lk__latch_act lk__latch_set = {.what = 's',
                                      .takes_count = true,
+                                     .doubt = LK_EINDOUBT,
                                      .none = LK_EALREADY};
 const lk__latch_act lk__latch_reset = {.what = 'r',
                                        .takes_count = true,
+                                       .doubt = LK_EPENDING,
                                        .none = LK_EPROTO};
 const lk__latch_act lk__latch_down = {.what = 'd',
                                       .takes_count = true,
                                       .persists = true,
+                                      .doubt = LK_EPENDING,
                                       .none = LK_EPROTO};
 const lk__latch_act lk__latch_arrive = {.what = 'a',
                                         .takes_count = true,
                                         .takes_member = true,
+                                        .doubt = LK_EINDOUBT,
                                         .none = LK_EPROTO};
 const lk__latch_act lk__latch_quit = {.what = 'q',
                                       .takes_member = true,
+                                      .doubt = LK_EINDOUBT,
                                       .none = LK_OK};
-const lk__latch_act lk__latch_delete = {.what = 'x', .none = LK_EUNSET};
-const lk__latch_act lk__latch_count = {.reads = true, .none = LK_EPROTO};
+const lk__latch_act lk__latch_delete = {.what = 'x',
+                                        .doubt = LK_EPENDING,
+                                        .none = LK_EUNSET};
+const lk__latch_act lk__latch_count = {.reads = true,
+                                       .doubt = LK_EINDOUBT,
+                                       .none = LK_EPROTO};
 
 typedef struct operation {
     lk__ask ask; /* first */
@@ -86,7 +95,8 @@ operation_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     *ret_more = false;
     if (op->act->reads)
         return lk__latch_read_count(reply, &op->value);
-    if (lk__latch_read_change(reply, &changed, &denied) != LK_OK)
+    if (lk__latch_read_change(reply, &changed, &denied,
+                              &op->ask.found.number) != LK_OK)
         return LK_EPROTO;
     if (denied)
         lk__client_log(ask->call.client, LK_LOG_WARN,
@@ -112,7 +122,7 @@ static lk_status question_set(operation *op, const lk__latch_order *order)
 {
     const lk__place *place = order->handle->place;
     lk_client *client = place->client;
-    char id[ID_SIZE];
+    char id[LK__NUMBERED_SIZE];
     const lk__latch_wish wish = {
         .what = op->act->what,
         .op = id,
@@ -123,8 +133,7 @@ static lk_status question_set(operation *op, const lk__latch_order *order)
 
     if (op->act->reads)
         return lk__ask_question(&op->ask, lk__latch_ask_count(place));
-    snprintf(id, sizeof(id), "%s:%" PRIu64, client->id,
-             ++client->work->last_claim_number);
+    lk__numbered_write(id, client->id, ++client->work->last_claim_number);
     return lk__ask_question(&op->ask, lk__latch_ask_change(place, &wish));
 }
 
@@ -142,6 +151,8 @@ static lk_status operation_new(operation **ret_op, const lk__latch_order *order,
     op->ask.reads = order->act->reads;
     op->ask.repeats = !order->act->reads;
     op->ask.persists = order->act->persists;
+    op->ask.found.asked = order->count;
+    op->ask.doubt = order->act->doubt;
     op->ask.take = operation_take;
     if (question_set(op, order) != LK_OK) {
         lk__ask_release(&op->ask);

@@ -10,7 +10,8 @@
  * What is done to a latch, but for waiting. An operation that changes it has a
  * number that the server remembers, so it may be sent any number of times and
  * counts once. One that persists goes on being sent until it is answered when
- * its caller was told LK_EINDOUBT; the others the caller says again.
+ * its caller was told LK_EPENDING. To repeat a reset or a delete may undo what others
+ * have done in between; to repeat any other does nothing twice.
  */
 typedef struct lk__latch_act {
     char what;         /* as in lua/latch/change.lua */
@@ -18,7 +19,8 @@ typedef struct lk__latch_act {
     bool takes_member; /* 1 to 200 bytes */
     bool reads;        /* changes nothing; takes nothing */
     bool persists;     /* said once, and to be counted */
-    lk_status none;    /* what the answer 0 means */
+    lk_status doubt; /* sent, and no answer came: whether it may be repeated */
+    lk_status none;  /* what the answer 0 means */
 } lk__latch_act;
 
 extern const lk__latch_act lk__latch_set;

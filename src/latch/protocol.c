@@ -212,7 +212,7 @@ void lk__latch_hear(lk__place *place, const char *text, size_t size)
         return; /* Redisson's have no blanks */
     }
     if (place->front != NULL)
-        lk__claim_look_again(place->front);
+        lk__claim_hinted(place->front);
 }
 
 /* ---- changes ---- */
@@ -241,7 +241,7 @@ lk__latch_ask_change(const lk__place *place, const lk__latch_wish *wish)
 }
 
 lk_status lk__latch_read_change(const redisReply *reply, lk__latch_changed *ret,
-                                bool *ret_denied)
+                                bool *ret_denied, int64_t *ret_size)
 {
     static const lk__latch_changed all[] =
         {[LK__LATCH_CHANGE_DONE] = LK__LATCH_DONE,
@@ -254,6 +254,7 @@ lk_status lk__latch_read_change(const redisReply *reply, lk__latch_changed *ret,
         return LK_EPROTO;
     *ret = all[a.kind];
     *ret_denied = a.kind == LK__LATCH_CHANGE_DONE && a.done.denied;
+    *ret_size = a.kind == LK__LATCH_CHANGE_OTHER ? a.other.size : 0;
     return LK_OK;
 }
 
@@ -301,10 +302,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
     if (lk__answer_read(&lk__latch_see_answers, reply, &a) != LK_OK ||
         a.kind != LK__LATCH_SEE_SEEN)
         return LK_EPROTO;
-    ret->holders = a.seen.holders;
-    ret->waiters = a.seen.waiters;
-    ret->number = a.seen.number;
-    return LK_OK;
+    return lk__family_take_info(a.seen.holders, a.seen.waiters, a.seen.number,
+                                ret);
 }
 
 static lk__question *forget(const lk__place *place)

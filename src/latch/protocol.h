@@ -30,9 +30,9 @@ typedef enum lk__latch_changed {
 /* NULL: no memory. */
 lk__question *
 lk__latch_ask_change(const lk__place *place, const lk__latch_wish *wish);
-/* denied: the waiters could not be told. */
+/* denied: the waiters could not be told. size: so many others expect, of OTHER. */
 lk_status lk__latch_read_change(const redisReply *reply, lk__latch_changed *ret,
-                                bool *ret_denied);
+                                bool *ret_denied, int64_t *ret_size);
 
 /* What is left to count; LK_EUNSET. */
 lk__question *lk__latch_ask_count(const lk__place *place);

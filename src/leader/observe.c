@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "claims/family.h"
+#include "claims/node.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
 #include "engine/client.h"
@@ -74,7 +75,7 @@ static void hear(lk__place *place, const char *text, size_t size)
     (void)text;
     (void)size;
     if (place->front != NULL)
-        lk__claim_look_again(place->front);
+        lk__claim_hinted(place->front);
 }
 
 const lk__kind lk__kind_observer = {
@@ -155,6 +156,15 @@ static lk__wish wish_of(const lk_leader *leader, uint64_t term, uint64_t until,
     return wish;
 }
 
+/* One without a limit rides out an outage, also at the question. */
+static bool
+goes_on(lk_status status, const lk_info *info, uint64_t term, uint64_t until)
+{
+    if (status == LK_OK)
+        return lk_leader_term(info) == term;
+    return until == LK__NEVER && lk__status_is_outage(status);
+}
+
 static bool is_over(const lk_leader *leader, uint64_t until)
 {
     return lk__remaining_ms(now(leader), until) == 0;
@@ -201,7 +211,7 @@ lk_status lk_leader_observe(lk_leader *leader, uint64_t term, int64_t wait_ms,
                 info_status(leader,
                             lk__handle_info_by(&leader->seat, until, &info),
                             until);
-    } while (status == LK_OK && wait_ms != 0 && lk_leader_term(info) == term);
+    } while (wait_ms != 0 && goes_on(status, info, term, until));
     lk__leader_unref(leader);
     if (status == LK_OK && lk_leader_term(info) == term) {
         lk_info_free(info);
@@ -239,12 +249,17 @@ static void on_info(lk_status status, lk_info *info, void *data)
     struct observation *o = data;
 
     status = info_status(o->leader, status, o->until);
-    if (status != LK_OK || lk_leader_term(info) != o->term) {
+    if (o->once && status == LK_OK && lk_leader_term(info) == o->term) {
+        lk_info_free(info);
+        observation_end(o, same_term(), NULL);
+        return;
+    }
+    if (o->once || !goes_on(status, info, o->term, o->until)) {
         observation_end(o, status, info);
         return;
     }
     lk_info_free(info);
-    status = o->once ? same_term() : wait_begin(o);
+    status = wait_begin(o);
     if (status != LK_OK)
         observation_end(o, status, NULL);
 }

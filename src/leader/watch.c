@@ -16,6 +16,7 @@
 #include "base/container.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "claims/nap.h"
 #include "leader/leader.h"
 
@@ -82,13 +83,15 @@ static void on_news(lk_status status, lk_info *info, void *data)
         watch_unref(watch);
 }
 
-/* After a failure, too, it asks what is so now. */
+/* After a failure, too, it asks what is so now. An outage is told, so the wait has a
+   limit. */
 static void ask(lk_leader_watch *watch)
 {
     lk_status status;
 
     if (watch->knows)
-        status = lk_leader_observe_async(watch->leader, watch->term, LK_FOREVER,
+        status = lk_leader_observe_async(watch->leader, watch->term,
+                                         (int64_t)LK__TIME_MAX_MS,
                                          watch->cancel, on_news, watch);
     else
         status = lk_leader_get_async(watch->leader, on_news, watch);

@@ -114,13 +114,14 @@ read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 
 /* ---- holding ---- */
 
-static lk__question *keep(const lk__place *place, const char *id,
-                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+static lk__question *
+keep(const lk__claim *claim, uint64_t lease_ms, uint64_t reserve)
 {
+    const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__lock_keep, 0);
     const lk__lock_keep_args args = {
-        .claim = lk__text_of(id),
-        .fence = (int64_t)fence,
+        .claim = lk__text_of(lk__claim_id(claim)),
+        .fence = (int64_t)claim->fence,
         .lease = (int64_t)lease_ms,
         .life = lk__family_life(place),
         .reserve = (int64_t)reserve,

@@ -51,7 +51,7 @@ static int weight(lk_status status)
         return 0;
     if (status == LK_ELOST)
         return 3;
-    return status == LK_EINDOUBT ? 2 : 1;
+    return status == LK_EINDOUBT || status == LK_EPENDING ? 2 : 1;
 }
 
 static void note(lk__gather *gather, lk_status status)
@@ -141,14 +141,15 @@ static void release_parts(lk__gather *gather)
             part->hold = NULL;
             expect(gather, 1);
         } else {
-            note(gather, LK_EINDOUBT);
+            note(gather, LK_EPENDING);
         }
     }
     lk__joint_drop(joint, 0);
 }
 
-/* Sleeps until all have answered, or the time of the slowest client is over. */
-static lk_status gather_wait(lk__gather *gather)
+/* Sleeps until all have answered, or the time of the slowest client is over: then
+   it is in this doubt. */
+static lk_status gather_wait(lk__gather *gather, lk_status doubt)
 {
     lk__joint *joint = gather->joint;
     lk_client *lead = joint->lead;
@@ -159,7 +160,7 @@ static lk_status gather_wait(lk__gather *gather)
                    lk__client_now(lead) + lk__joint_patience_ns(joint));
     lk__client_leave(lead);
     pthread_mutex_lock(&joint->mutex);
-    gather_end(gather, LK_EINDOUBT);
+    gather_end(gather, doubt);
     status = lk__call_status(&gather->call);
     pthread_mutex_unlock(&joint->mutex);
     gather_unref(gather);
@@ -240,7 +241,7 @@ lk_status lk__joint_extend(lk_hold *hold, uint64_t lease_ms)
     }
     lk__call_init(&gather->call, joint->lead, NULL);
     status = extend_begin(joint, lease_ms, gather);
-    return status != LK_OK ? status : gather_wait(gather);
+    return status != LK_OK ? status : gather_wait(gather, LK_EINDOUBT);
 }
 
 lk_status lk__joint_extend_async(lk_hold *hold, uint64_t lease_ms,
@@ -324,9 +325,9 @@ lk_status lk__joint_release(lk_hold *hold)
     pthread_mutex_lock(&joint->mutex);
     release_begin(joint, gather);
     if (is_callback(joint) && !gather->call.done)
-        gather_end(gather, LK_EINDOUBT);
+        gather_end(gather, LK_EPENDING);
     pthread_mutex_unlock(&joint->mutex);
-    return gather_wait(gather);
+    return gather_wait(gather, LK_EPENDING);
 }
 
 lk_status lk__joint_release_async(lk_hold *hold, lk_done_cb cb, void *data)

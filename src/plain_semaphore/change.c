@@ -13,8 +13,6 @@
 #include "engine/client.h"
 #include "plain_semaphore/protocol.h"
 
-enum { ID_SIZE = 64 };
-
 struct making {
     lk__ask ask;     /* first */
     uint64_t number; /* 0: it changes nothing */
@@ -54,7 +52,7 @@ static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 static lk_status question(struct making *making, const lk__change *change)
 {
     lk__place *place = making->ask.place;
-    char op[ID_SIZE];
+    char op[LK__NUMBERED_SIZE];
     const lk__plain_wish wish = {.what = change->what,
                                  .op = op,
                                  .amount = change->amount,
@@ -64,7 +62,7 @@ static lk_status question(struct making *making, const lk__change *change)
     if (change->what == 'c')
         return lk__ask_question(&making->ask, lk__plain_ask_count(place));
     making->number = ++place->client->work->last_claim_number;
-    snprintf(op, sizeof(op), "%s:%" PRIu64, place->client->id, making->number);
+    lk__numbered_write(op, place->client->id, making->number);
     return lk__ask_question(&making->ask, lk__plain_ask_change(place, &wish));
 }
 
@@ -88,6 +86,8 @@ static lk_status making_new(struct making **ret_making, lk__place *place,
     making->ask.reads = change->what == 'c';
     making->ask.repeats = !making->ask.reads;
     making->ask.persists = is_relative(change);
+    making->ask.doubt =
+        is_relative(change) || change->what == 'x' ? LK_EPENDING : LK_EINDOUBT;
     if (question(making, change) != LK_OK) {
         lk__ask_release(&making->ask);
         return LK_ENOMEM;

@@ -21,7 +21,7 @@ static void on_granted(lk__place *place, const lk__claim *claim);
 
 /* The last key is looked at only: whether these permits are leased. */
 static const lk__kind kind = {
-    .word = "plain",
+    .word = "plain semaphore",
     .family = "plain",
     .mode = "c",
     .protocol = &lk__protocol_plain,

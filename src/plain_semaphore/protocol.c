@@ -325,10 +325,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
     if (lk__answer_read(&lk__plain_semaphore_see_answers, reply, &a) != LK_OK ||
         a.kind != LK__PLAIN_SEMAPHORE_SEE_SEEN)
         return LK_EPROTO;
-    ret->holders = a.seen.holders;
-    ret->waiters = a.seen.waiters;
-    ret->number = a.seen.number;
-    return LK_OK;
+    return lk__family_take_info(a.seen.holders, a.seen.waiters, a.seen.number,
+                                ret);
 }
 
 static lk__question *forget(const lk__place *place)

@@ -85,7 +85,8 @@ static lk_status attempt_begin(bid *self)
     return LK_OK;
 }
 
-/* Nobody is waited for any more. Under the mutex. */
+/* Nobody is waited for any more. One that was away from the start has words for
+   that. Under the mutex. */
 static void pending_end(lk__token *token)
 {
     for (size_t i = 0; i < token->count; i++) {
@@ -95,7 +96,9 @@ static void pending_end(lk__token *token)
             continue;
         vote->answer = LK_REDLOCK_UNREACHABLE;
         vote->status = LK_EOFFLINE;
-        (void)snprintf(vote->words, sizeof(vote->words), "no answer in time");
+        if (vote->words[0] == '\0')
+            (void)snprintf(vote->words, sizeof(vote->words),
+                           "no answer in time");
     }
 }
 
@@ -180,14 +183,17 @@ static lk_status common_refusal(const lk__token *token)
     return LK_EQUORUM;
 }
 
-/* So many servers have no say, and waiting will not change that. */
-static bool is_hopeless(const lk__token *token)
+/* So many servers have no say that too few are left. One without a limit waits for
+   those that are away. */
+static bool is_hopeless(const bid *self)
 {
-    size_t away = 0;
+    const lk__token *token = self->token;
+    size_t silent = 0;
 
     for (size_t i = 0; i < token->count; i++)
-        away += token->votes[i].is_away;
-    return token->count - away < lk__quorum(token->count);
+        silent += token->votes[i].is_gone ||
+                  (token->votes[i].is_away && self->until != LK__NEVER);
+    return token->count - silent < lk__quorum(token->count);
 }
 
 /* The end of the wait came before the servers had had their time. */
@@ -210,7 +216,7 @@ static lk_status failure_of(bid *self, lk__tally tally, bool *ret_is_last)
     *ret_is_last = self->try_only;
     if (tally != LK__TALLY_BUSY) {
         status = common_refusal(token);
-        if (!lk_status_is_retriable(status) || is_hopeless(token))
+        if (!lk_status_is_retriable(status) || is_hopeless(self))
             *ret_is_last = true;
         else if (status == LK_EQUORUM && is_cut_short(self))
             status = self->before;
@@ -368,8 +374,6 @@ static lk_status options_take(const lk_redlock *redlock,
     if (options->owner != NULL)
         return lk__fail(LK_EINVAL, "a redlock has no owners: it is not "
                                    "re-entered");
-    if (options->borrow != 0)
-        return lk__fail(LK_EINVAL, "only an exported hold can be borrowed");
     if (options->replicas != 0 || options->replica_ms != 0)
         return lk__fail(LK_EINVAL, "replicas are one server's, and a redlock "
                                    "has several");

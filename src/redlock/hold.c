@@ -69,7 +69,7 @@ static lk_loss token_loss(const lk_hold *hold)
         return LK_LOSS_NONE;
     if (token->lost_at != 0)
         return (lk_loss)token->loss;
-    return token->renews ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
+    return lk__token_time_loss(token);
 }
 
 static uint64_t token_lost_for_ms(const lk_hold *hold)
@@ -391,7 +391,7 @@ static bool release_is_decided(change *self)
         return false;
     if (!self->is_lost)
         self->status =
-            lk__fail(LK_EINDOUBT, "too few servers answered; the release goes "
+            lk__fail(LK_EPENDING, "too few servers answered; the release goes "
                                   "on in the background");
     return true;
 }
@@ -473,7 +473,7 @@ static lk_status token_release(lk_hold *hold)
     if (!self.is_lost && token_blocking_check(token) == LK_OK)
         lk__task_run(&self.task);
     else if (!self.is_lost)
-        self.status = lk__fail(LK_EINDOUBT, "a callback does not wait for it");
+        self.status = lk__fail(LK_EPENDING, "a callback does not wait for it");
     lk__token_drop(token);
     return self.status;
 }

@@ -14,6 +14,8 @@
 
 #define MS UINT64_C(1000000)
 
+enum { STILL_PART = 4 }; /* of the lease: so late a loop stood still */
+
 /* ---- life ------------------------------------------------------------------ */
 
 /* False: the system has no random numbers. */
@@ -170,6 +172,18 @@ void lk__token_fd_arm(const lk__token *token)
     timerfd_settime(token->fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+lk_loss lk__token_time_loss(const lk__token *token)
+{
+    uint64_t deadline = token->deadline;
+
+    if (!token->renews)
+        return LK_LOSS_EXPIRED;
+    return deadline != 0 && lk__token_now(token) >
+                                deadline + token->lease_ms * MS / STILL_PART
+               ? LK_LOSS_STOPPED
+               : LK_LOSS_UNREACHABLE;
+}
+
 /* Time has passed, or the votes went, which is more to the point. */
 static lk_loss loss_of(const lk__token *token)
 {
@@ -179,7 +193,7 @@ static lk_loss loss_of(const lk__token *token)
         standing += token->votes[i].until != 0;
     if (standing < lk__quorum(token->count))
         return token->last_loss;
-    return token->renews ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
+    return lk__token_time_loss(token);
 }
 
 static void lose(lk__token *token, uint64_t now, lk_client *client)

@@ -55,8 +55,10 @@ struct lk__vote {
 
     /* Under the token's mutex. */
     bool may_stand; /* the acquire was sent, and not answered with a no */
-    bool is_away;   /* no use to wait for it */
-    bool is_slow;   /* it let others wait for long before it was asked */
+    bool is_away;   /* its server is, and was so for offline_ms */
+    bool is_gone; /* it never has a vote: its client is shut down, or its server
+                       has one by another client */
+    bool is_slow; /* it let others wait for long before it was asked */
     lk__vote_end end;
     lk_redlock_answer answer;
     lk_status status;
@@ -130,6 +132,9 @@ void lk__token_ref(lk__token *token);
 void lk__token_unref(lk__token *token);
 
 uint64_t lk__token_now(const lk__token *token);
+
+/* Why it is lost where its deadline has passed. */
+lk_loss lk__token_time_loss(const lk__token *token);
 
 /* ---- under the mutex ---- */
 

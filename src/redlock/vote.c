@@ -103,7 +103,7 @@ static bool is_ineligible(lk__vote *vote)
             (void)snprintf(words, sizeof(words), "the same server as node %zu",
                            i);
             answer_set(vote, LK_REDLOCK_DUPLICATE, LK_EMISMATCH, words);
-            vote->is_away = true;
+            vote->is_gone = true;
             return true;
         }
     }
@@ -342,7 +342,7 @@ static void on_leave(lk__guest *guest)
 
     vote_end(vote);
     pthread_mutex_lock(&vote->token->mutex);
-    vote->is_away = true;
+    vote->is_gone = true;
     if (vote->answer == LK_REDLOCK_PENDING ||
         vote->answer == LK_REDLOCK_UNREACHABLE)
         answer_set(vote, LK_REDLOCK_ERROR, LK_ECLOSED,
@@ -393,13 +393,17 @@ static bool is_slow(const lk__vote *vote)
     return lk__client_now(vote->client) > since + vote->token->node_timeout_ns;
 }
 
-/* Why nothing is to be asked. Under the mutex. */
+/* Why nothing is to be asked; or why it may take long. Under the mutex. */
 static bool is_refused(lk__vote *vote)
 {
     const lk_client *client = vote->client;
+    const lk__conn *conn = &client->node->command;
 
-    vote->is_away =
-        client->state != LK__CLIENT_OPEN || lk__node_is_away(client->node);
+    vote->is_gone = client->state != LK__CLIENT_OPEN;
+    vote->is_away = lk__node_is_away(client->node);
+    if (conn->state != LK__CONN_READY && conn->failures > 0)
+        lk__node_words(client->node, conn->why, conn->words, vote->words,
+                       sizeof(vote->words));
     if (client->state != LK__CLIENT_OPEN) {
         answer_set(vote, LK_REDLOCK_ERROR, LK_ECLOSED,
                    lk_status_text(LK_ECLOSED));

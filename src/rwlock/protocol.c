@@ -160,14 +160,15 @@ read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 
 /* ---- holding ---- */
 
-static lk__question *keep(const lk__place *place, const char *id,
-                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+static lk__question *
+keep(const lk__claim *claim, uint64_t lease_ms, uint64_t reserve)
 {
+    const lk__place *place = claim->place;
     lk__question *q =
         lk__family_begin(place, &lk__rwlock_keep, LK__CLAIM_KEY_SIZE);
     const lk__rwlock_keep_args args = {
-        .claim = lk__text_of(id),
-        .fence = (int64_t)fence,
+        .claim = lk__text_of(lk__claim_id(claim)),
+        .fence = (int64_t)claim->fence,
         .lease = (int64_t)lease_ms,
         .life = lk__family_life(place),
         .channel = lk__family_channel(place),
@@ -175,9 +176,10 @@ static lk__question *keep(const lk__place *place, const char *id,
     };
 
     (void)reserve; /* a grant has one fence */
-    return q != NULL ? fill_for(q, place, &lk__rwlock_keep,
-                                LK__RWLOCK_KEEP_WHOLE, id, &args)
-                     : NULL;
+    return q != NULL
+               ? fill_for(q, place, &lk__rwlock_keep, LK__RWLOCK_KEEP_WHOLE,
+                          lk__claim_id(claim), &args)
+               : NULL;
 }
 
 static lk_status
@@ -354,12 +356,24 @@ static lk__question *import(const lk__claim *claim, const char *id,
 
     if (q == NULL)
         return NULL;
-    args.own = member(q, claim);
+    args.own = lk__family_member(q, claim, "-", "-"); /* the server knows */
     lk__family_fill(q, place, &lk__rwlock_import, LK__RWLOCK_IMPORT_WHOLE - 2,
                     &args);
     add_timeout(q, place, id);
     add_timeout(q, place, lk__claim_id(claim));
     return q;
+}
+
+/* NULL: there is no such mode. */
+static const char *mode_of(lk__text word)
+{
+    static const char *const modes[] = {"r", "u", "w"};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (word.size == 1 && word.bytes[0] == modes[i][0])
+            return modes[i];
+    }
+    return NULL;
 }
 
 static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
@@ -372,8 +386,9 @@ static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
     if (ret->is_held) {
         ret->left_ms = a.held.left;
         ret->fence = ret->top_fence = (uint64_t)a.held.fence;
+        ret->mode = mode_of(a.held.mode);
     }
-    return LK_OK;
+    return !ret->is_held || ret->mode != NULL ? LK_OK : LK_EPROTO;
 }
 
 /* ---- for operators ---- */

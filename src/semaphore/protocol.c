@@ -72,10 +72,11 @@ static lk__question *look(const lk__claim *claim)
     return touch(claim->place, &one, 1);
 }
 
-static lk_status ends(lk__seek_answer *ret, lk_status status)
+static lk_status ends(lk__seek_answer *ret, lk_status status, int64_t all)
 {
     ret->what = LK__SEEK_ENDS;
     ret->end = status;
+    ret->all = all;
     return LK_OK;
 }
 
@@ -99,12 +100,12 @@ static lk_status read_acquire(const redisReply *reply, lk__seek_answer *ret)
         return a.queued.ticket > 0 && a.queued.next <= LK__NEXT_HELD
                    ? LK_OK
                    : LK_EPROTO;
-    case LK__SEMAPHORE_ACQUIRE_SHORT:
-        return ends(ret, LK_ERANGE);
+    case LK__SEMAPHORE_ACQUIRE_SCANT:
+        return ends(ret, LK_ERANGE, a.scant.all);
     case LK__SEMAPHORE_ACQUIRE_UNSET:
-        return ends(ret, LK_EUNSET);
+        return ends(ret, LK_EUNSET, 0);
     case LK__SEMAPHORE_ACQUIRE_OTHER:
-        return ends(ret, LK_EMISMATCH);
+        return ends(ret, LK_EMISMATCH, a.other.all);
     case LK__SEMAPHORE_ACQUIRE_BUSY:
         break;
     }
@@ -135,8 +136,8 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 
     if (read_touched(reply, &a) != LK_OK)
         return LK_EPROTO;
-    if (a.kind == LK__SEMAPHORE_TOUCH_SHORT)
-        return ends(ret, LK_ERANGE);
+    if (a.kind == LK__SEMAPHORE_TOUCH_SCANT)
+        return ends(ret, LK_ERANGE, a.scant.all);
     if (lk__list_count(&a.touched.tickets) != 1)
         return LK_EPROTO;
     if (lk__list_count(&a.touched.holds) > 0) {
@@ -176,7 +177,7 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
     *ret = (lk__touch_answer){.left_ms = -1, .turn = count};
     if (read_touched(reply, &a) != LK_OK)
         return LK_EPROTO;
-    if (a.kind == LK__SEMAPHORE_TOUCH_SHORT)
+    if (a.kind == LK__SEMAPHORE_TOUCH_SCANT)
         return LK_OK;
     if (lk__list_count(&a.touched.tickets) != count)
         return LK_EPROTO;
@@ -206,13 +207,14 @@ static uint64_t read_ticket(const redisReply *reply, size_t i)
 
 /* ---- holding ---- */
 
-static lk__question *keep(const lk__place *place, const char *id,
-                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+static lk__question *
+keep(const lk__claim *claim, uint64_t lease_ms, uint64_t reserve)
 {
+    const lk__place *place = claim->place;
     lk__question *q = lk__family_begin(place, &lk__semaphore_keep, 0);
     const lk__semaphore_keep_args args = {
-        .claim = lk__text_of(id),
-        .fence = (int64_t)fence,
+        .claim = lk__text_of(lk__claim_id(claim)),
+        .fence = (int64_t)claim->fence,
         .lease = (int64_t)lease_ms,
         .life = lk__family_life(place),
         .channel = lk__family_channel(place),
@@ -428,10 +430,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
     if (lk__answer_read(&lk__semaphore_see_answers, reply, &a) != LK_OK ||
         a.kind != LK__SEMAPHORE_SEE_SEEN)
         return LK_EPROTO;
-    ret->holders = a.seen.holders;
-    ret->waiters = a.seen.waiters;
-    ret->number = a.seen.number;
-    return LK_OK;
+    return lk__family_take_info(a.seen.holders, a.seen.waiters, a.seen.number,
+                                ret);
 }
 
 /* ---- N ---- */

@@ -24,6 +24,8 @@
 
 static const lk__kind kind = {
     .word = "semaphore",
+    .has = "has",
+    .has_what = " permits",
     .mode = "p",
     .family = "semaphore",
     .protocol = &lk__protocol_semaphore,
@@ -178,8 +180,7 @@ static lk_status wish_make(lk__wish *ret_wish, const lk_semaphore *semaphore,
                            .default_lease_ms = semaphore->options.lease_ms,
                            .options = options,
                            .line = LK__LINE_OWN,
-                           .terms = {.mode = "p",
-                                     .need = count,
+                           .terms = {.need = count,
                                      .number = semaphore->options.permits,
                                      .text = text_of(semaphore)}};
     return LK_OK;

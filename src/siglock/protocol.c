@@ -56,14 +56,15 @@ static size_t void_size(const char *id)
 }
 
 /* Adds the keys, and a text for each. */
-static void add_hold(lk__question *q, const lk__place *place, const char *id,
-                     lk__text ret[RENEWAL_KEYS])
+static void
+add_hold(lk__question *q, const lk__claim *claim, lk__text ret[RENEWAL_KEYS])
 {
+    const char *id = lk__claim_id(claim);
     char *voided = lk__question_text(q, void_size(id));
 
     snprintf(voided, void_size(id), "-%s", id);
-    lk__family_key(q, place, LK__SIGLOCK_KEY_VOID);
-    lk__family_key(q, place, LK__SIGLOCK_KEY_LOCK);
+    lk__family_key(q, claim->place, LK__SIGLOCK_KEY_VOID);
+    lk__family_key(q, claim->place, LK__SIGLOCK_KEY_LOCK);
     ret[0] = lk__text_of(voided);
     ret[1] = lk__text_of(id);
 }
@@ -88,28 +89,18 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        add_hold(q, claims[i]->place, lk__claim_id(claims[i]),
-                 &ids[RENEWAL_KEYS * i]);
+        add_hold(q, claims[i], &ids[RENEWAL_KEYS * i]);
     return lk__family_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
 }
 
 /* One alone is renewed as many are. */
-static lk__question *keep(const lk__place *place, const char *id,
-                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+static lk__question *
+keep(const lk__claim *claim, uint64_t lease_ms, uint64_t reserve)
 {
-    lk__question *q =
-        lk__family_begin(place, &lk__siglock_renew, void_size(id));
-    lk__text ids[RENEWAL_KEYS];
-    const lk__siglock_renew_args args = {.lease = (int64_t)lease_ms,
-                                         .claims = ids,
-                                         .claims_count = RENEWAL_KEYS};
+    lk__claim *one = (lk__claim *)(uintptr_t)claim;
 
-    (void)fence;
     (void)reserve;
-    if (q == NULL)
-        return NULL;
-    add_hold(q, place, id, ids);
-    return lk__family_fill(q, place, &lk__siglock_renew, 0, &args);
+    return renew(&one, &lease_ms, 1);
 }
 
 /* Whether anybody waits is not known. */

@@ -18,8 +18,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "claims/node.h"
 #include "claims/wait.h"
 #include "engine/call.h"
+#include "engine/cancel.h"
 #include "engine/owner.h"
 #include "handle/handle.h"
 #include "settings/options.h"
@@ -208,21 +210,35 @@ static uint64_t until_of(const lk_client *client, int64_t wait_ms)
                        : LK__NEVER;
 }
 
+/* A wait without a limit rides out an outage, also at the comparison. */
+static bool
+goes_on(lk_status status, int64_t wait_ms, const lk_acquire_options *options)
+{
+    return wait_ms == LK_FOREVER && lk__status_is_outage(status) &&
+           !lk__cancel_is_fired(options->cancel);
+}
+
 /* All processes have the same number of stripes; then *wait_ms is what is left
    of it. */
-static lk_status agree(lk_stripes *stripes, int64_t *wait_ms)
+static lk_status
+agree(lk_stripes *stripes, int64_t *wait_ms, const lk_acquire_options *given)
 {
     lk_client *client = stripes->agreement->client;
     uint64_t until = until_of(client, *wait_ms);
+    lk_acquire_options options;
     lk_status status = lk__wait_check(*wait_ms);
 
+    if (status == LK_OK)
+        status = lk__options_copy(&options, sizeof(options), given);
     if (status != LK_OK || lk__agreement_is_fresh(stripes->agreement))
         return status;
-    status = lk__client_enter_blocking(client);
-    if (status != LK_OK)
-        return status;
-    status = lk__agree(stripes->agreement, until);
-    lk__client_leave_blocking(client);
+    do {
+        status = lk__client_enter_blocking(client);
+        if (status != LK_OK)
+            return status;
+        status = lk__agree(stripes->agreement, until);
+        lk__client_leave_blocking(client);
+    } while (goes_on(status, *wait_ms, &options));
     if (status == LK_OK && !wait_left(client, until, wait_ms))
         return lk__fail(LK_ETIMEDOUT, "%s", lk_status_text(LK_ETIMEDOUT));
     return status;
@@ -240,7 +256,7 @@ lk_status lk_stripes_acquire(lk_stripes *stripes, const char *key,
     if (ret_hold == NULL)
         return lk__fail(LK_EINVAL, "the place for the result is NULL");
     stripes->refs++;
-    status = agree(stripes, &wait_ms);
+    status = agree(stripes, &wait_ms, options);
     if (status == LK_OK)
         status = lock_of(stripes, key, &lock);
     if (status == LK_OK)
@@ -262,7 +278,7 @@ lk_status lk_stripes_acquire_many(lk_stripes *stripes, const char *const *keys,
     if (ret_hold == NULL)
         return lk__fail(LK_EINVAL, "the place for the result is NULL");
     stripes->refs++;
-    status = agree(stripes, &wait_ms);
+    status = agree(stripes, &wait_ms, options);
     if (status == LK_OK)
         set = set_of(stripes, keys, count, &status);
     if (set != NULL)
@@ -323,6 +339,8 @@ static lk_status order_acquire(order *o)
                                       on_acquired, o);
 }
 
+static lk_status order_begin(order *o);
+
 /* On the loop, whatever .dispatch says; the user's callback is not. */
 static void on_agreed(lk_status status, void *data)
 {
@@ -333,6 +351,8 @@ static void on_agreed(lk_status status, void *data)
         status = lk__fail(LK_ETIMEDOUT, "%s", lk_status_text(LK_ETIMEDOUT));
     if (status == LK_OK)
         status = order_acquire(o);
+    else if (goes_on(status, o->wait_ms, &o->options))
+        status = order_begin(o);
     if (status == LK_OK)
         return;
     lk__client_lock(client);

@@ -84,6 +84,14 @@ def what_others_wrote_is_text(stage, page):
     stage.end(holder)
 
 
+def a_name_that_cannot_be_read_says_why(stage, page):
+    stage.server.command("HSET", "open{", JAVA, "1")
+    stage.server.command("RPUSH", "redisson_lock_queue:open{", JAVA)
+    page.wait_text("cannot be read: the name has a '{' with no '}' after it")
+    stage.server.command("DEL", "open{", "redisson_lock_queue:open{")
+    page.wait("!document.body.textContent.includes('cannot be read: the name')")
+
+
 def text_is_cut_between_what_is_seen(page):
     """An accent stays over its letter, and a picture that is joined whole."""
     cut = page.value("shortened('e\\u0301'.repeat(30), 5)")
@@ -210,6 +218,7 @@ def main():
             it_follows_a_lock(stage, page)
             a_revoked_hold_is_called_so(stage, page)
             what_others_wrote_is_text(stage, page)
+            a_name_that_cannot_be_read_says_why(stage, page)
             text_is_cut_between_what_is_seen(page)
             it_fits(page)
             it_can_be_read(page)

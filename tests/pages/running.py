@@ -36,7 +36,7 @@ JUDGED = r"^(ok|note|warn|fail) +(latency|clock|clock-step) .*(\n +do: .*)?"
 
 VARYING = [(re.compile(pattern, re.M), word) for pattern, word in (
     (JUDGED, r"judged \2"),
-    (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+", "OWNER"),
+    (r"\b[0-9a-f]{32}:\d{16}\b", "OWNER"),
     (r"\bfence \d{15,}", "fence FENCE"),
     (r"\bpid \d+", "pid PID"),
     (r"\b\d+:\d\d(:\d\d)?\b|[+-]?\b\d+(\.\d+)? m?s\b", "TIME"),

@@ -2,7 +2,8 @@
 
 /*
  * lk_reap <program> [<argument>...]: runs a test, and sees to it that no
- * process outlives it.
+ * process outlives it. LK_TEST_WRAPPER names a program that runs the test
+ * instead, of which the test's command line is the arguments.
  *
  * Orphans of the test become children of this one. What still runs a while
  * after the test has ended is named and killed, and the test has failed. So
@@ -23,10 +24,15 @@
 
 enum { GRACE_S = 10, LEFT_BEHIND = 98 };
 
+/* argv[-1] is there. */
 static _Noreturn void child(char **argv, pid_t parent, const sigset_t *mask)
 {
+    char *wrapper = getenv("LK_TEST_WRAPPER");
+
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
+    if (wrapper != NULL)
+        *--argv = wrapper;
     if (getppid() == parent)
         (void)execvp(argv[0], argv);
     perror(argv[0]);

@@ -12,6 +12,7 @@ static void end(call *c, lk_status status)
 {
     c->status = status;
     c->thread = pthread_self();
+    c->at_ms = wait_now_ms();
     (void)snprintf(c->words, sizeof(c->words), "%s", lk_last_error());
     if (c->act != NULL)
         c->act(c);

@@ -21,6 +21,7 @@ typedef struct call {
     bool locked;
     char words[160]; /* of lk_last_error() in the callback */
     pthread_t thread;
+    uint64_t at_ms;                 /* when it ended; see wait_now_ms() */
     void (*act)(struct call *call); /* within the callback; NULL: nothing */
     void *data;                     /* for act */
 } call;

@@ -7,35 +7,13 @@
 #include "support/call.h"
 #include "support/check.h"
 
-int cells_start(void **state)
-{
-    return locking_setup_above(state, sizeof(cells));
-}
-
-int cells_end(void **state)
-{
-    cells *f = *state;
-
-    locking_end_waits(f->base);
-    for (size_t i = 0; i < f->handle_count; i++)
-        lk_cell_free(f->handles[i]);
-    return locking_teardown_above(state);
-}
-
-lk_cell *cells_named(cells *f, lk_client *client, const char *name,
+lk_cell *cells_named(locking *f, lk_client *client, const char *name,
                      const lk_cell_options *options)
 {
     lk_cell *cell = NULL;
 
-    assert_true(f->handle_count < CELLS_HANDLES);
     assert_status(lk_cell_new(&cell, client, name, options), LK_OK);
-    f->handles[f->handle_count++] = cell;
-    return cell;
-}
-
-lk_cell *cells_one(cells *f)
-{
-    return cells_named(f, locking_open(f->base, NULL), "n", NULL);
+    return locking_keep(f, kinds[KIND_CELL], client, cell);
 }
 
 uint64_t cells_set(lk_cell *cell, const char *text)

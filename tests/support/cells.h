@@ -2,37 +2,13 @@
 #ifndef LK_TESTS_SUPPORT_CELLS_H
 #define LK_TESTS_SUPPORT_CELLS_H
 
-#include <latchkey/cell.h>
-
-#include <stdatomic.h>
-
 #include "support/locking.h"
 
-/*
- * For tests of cells: what locking.h has, and handles beside it. Whatever
- * cannot be had fails the running test.
- */
-
-enum { CELLS_HANDLES = 32 };
-
-typedef struct cells {
-    locking *base;
-    lk_cell *handles[CELLS_HANDLES];
-    size_t handle_count;
-} cells;
-
-/* For cmocka; the server is locking_start_server()'s. */
-int cells_start(void **state);
-int cells_end(void **state);
-
-#define CELLS_CASE(f) cmocka_unit_test_setup_teardown(f, cells_start, cells_end)
+/* For tests of cells: what only they have, beside locking.h. */
 
 /* options may be NULL. */
-lk_cell *cells_named(cells *f, lk_client *client, const char *name,
+lk_cell *cells_named(locking *f, lk_client *client, const char *name,
                      const lk_cell_options *options);
-/* A handle on the cell n of a new client that is ready. */
-lk_cell *cells_one(cells *f);
-
 /* A write of text that must succeed; returns the version. */
 uint64_t cells_set(lk_cell *cell, const char *text);
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/paths.h"
 #include "support/scratch.h"
 
 static scratch *home;

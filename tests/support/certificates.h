@@ -9,10 +9,10 @@
  *   other.crt    a CA that nobody uses; its own certificate, with other.key
  *   server.crt   for localhost and 127.0.0.1; server.key
  *   named.crt    for localhost alone; named.key
- *   expired.crt  the same as server.crt, since yesterday
+ *   expired.crt  the same as server.crt, until the year 2020
  *   stranger.crt for elsewhere.example and 192.0.2.1
  *   client.crt   client.key; client.pem has both; locked.key has a password
- *   stale.crt    the same, since yesterday; stale.key
+ *   stale.crt    the same, until the year 2020; stale.key
  *   foreign.crt  the same of the other CA; foreign.key
  *   unborn.crt   the same, from the year 2099 on; unborn.key
  *   serving.crt  the same, for servers alone; serving.key

@@ -10,7 +10,15 @@
 #include <string.h>
 
 #include "support/login.h"
+#include "support/paths.h"
 #include "support/server.h"
+#include "support/wait.h"
+
+void check_unreachable(lk_loss loss, const char *file, int line)
+{
+    if (loss != LK_LOSS_STOPPED || wait_allowed_ms(1000) == 1000)
+        _assert_int_equal(loss, LK_LOSS_UNREACHABLE, file, line);
+}
 
 bool hold_is_lost(void *hold)
 {
@@ -28,13 +36,30 @@ void check_says(lk_status actual, lk_status expected, const char *word,
     _fail(file, line);
 }
 
-/* One line of the list: a program, its test or *, and why. */
-static bool is_of(const char *line, const char *program, const char *test)
+void check_goes_on(wait_span *span, const char *condition, const char *file,
+                   int line)
+{
+    _assert_true(wait_goes_on(span), condition, file, line);
+}
+
+void check_denied(lk_status actual, lk_status expected, const char *command,
+                  const char *file, int line)
+{
+    const bool is_named = strstr(lk_last_error(), "ACL LOG") == NULL;
+
+    check_says(actual, expected, is_named ? command : "ACL LOG", file, line);
+}
+
+/* The file that runs: one for each process. */
+static const char *running = "";
+
+/* One line of the list: a file, its test or *, and why. */
+static bool is_of(const char *line, const char *test)
 {
     char words[2][128];
 
     return sscanf(line, "%127s %127s", words[0], words[1]) == 2 &&
-           strcmp(words[0], program) == 0 &&
+           strcmp(words[0], running) == 0 &&
            (strcmp(words[1], "*") == 0 || strcmp(words[1], test) == 0);
 }
 
@@ -47,7 +72,7 @@ static bool needs_more(const char *test)
 
     assert_non_null(list);
     while (!does && fgets(line, sizeof(line), list) != NULL)
-        does = is_of(line, program_invocation_short_name, test);
+        does = is_of(line, test);
     (void)fclose(list);
     if (does)
         print_message("not run: %s", line);
@@ -66,33 +91,47 @@ void check_add(check_test *test)
     *place = test;
 }
 
-/* Else all would be well with tests that nobody runs. An assertion of cmocka says
-   nothing outside a test. */
+/* Without it all would be well with tests that nobody runs. An assertion of cmocka
+   says nothing outside a test. */
 static void must(bool is_so, const char *otherwise)
 {
     if (is_so)
         return;
-    (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, otherwise);
+    (void)fprintf(stderr, "%s: %s\n", running, otherwise);
     exit(EXIT_FAILURE);
 }
 
-int check_all(CMFixtureFunction setup, CMFixtureFunction teardown)
+/* Moves the tests of a file off the list. At most count of them. */
+static size_t take(const char *file, struct CMUnitTest *tests, size_t count)
+{
+    check_test **place = &added;
+    size_t n = 0;
+
+    while (*place != NULL) {
+        if (n < count && strcmp((*place)->file, file) == 0) {
+            tests[n++] = (*place)->test;
+            *place = (*place)->next;
+        } else {
+            place = &(*place)->next;
+        }
+    }
+    return n;
+}
+
+int check_added(const char *file, CMFixtureFunction setup,
+                CMFixtureFunction teardown)
 {
     struct CMUnitTest *tests;
     size_t count = 0;
-    size_t n = 0;
     int failed;
 
     for (const check_test *t = added; t != NULL; t = t->next)
         count++;
-    must(count > 0, "no test was added");
-    tests = calloc(count, sizeof(*tests));
+    tests = calloc(count + 1, sizeof(*tests));
     assert_non_null(tests);
-    for (const check_test *t = added; t != NULL; t = t->next)
-        tests[n++] = t->test;
-    added = NULL;
-    failed =
-        check_run(program_invocation_short_name, tests, count, setup, teardown);
+    count = take(file, tests, count);
+    must(count > 0, "no test was added");
+    failed = check_run(running, tests, count, setup, teardown);
     free(tests);
     return failed;
 }
@@ -105,7 +144,6 @@ int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
     int failed;
 
     must(count > 0, "the list has no test");
-    must(added == NULL, "the list lacks the tests that were added");
     assert_non_null(kept);
     for (size_t i = 0; i < count; i++) {
         if (login_text()[0] == '\0' || !needs_more(tests[i].name))
@@ -115,4 +153,55 @@ int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
                    : SERVER_LACKS;
     free(kept);
     return failed;
+}
+
+static check_group *groups;
+
+void check_begin(check_group *group)
+{
+    group->next = groups;
+    groups = group;
+}
+
+/* Whether it is the file test_<name>.c, of the one that runs. */
+static bool runs(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char expected[128];
+
+    (void)snprintf(expected, sizeof(expected), "test_%s.c",
+                   strchr(running, '.') + 1);
+    return strcmp(slash != NULL ? slash + 1 : file, expected) == 0;
+}
+
+static int run_file(void)
+{
+    const check_test *t = added;
+    const check_group *g = groups;
+
+    while (t != NULL && !runs(t->file))
+        t = t->next;
+    while (g != NULL && !runs(g->file))
+        g = g->next;
+    must(t != NULL, "no test was added");
+    return check_added(t->file, g != NULL ? g->setup : NULL,
+                       g != NULL ? g->teardown : NULL);
+}
+
+int check_main(const check_file *files, int argc, char **argv)
+{
+    const check_file *f = files;
+
+    if (argc < 2) {
+        for (; f->name != NULL; f++)
+            (void)puts(f->name);
+        return EXIT_SUCCESS;
+    }
+    while (f->name != NULL && strcmp(f->name, argv[1]) != 0)
+        f++;
+    running = argv[1];
+    must(f->name != NULL, "no such file of tests in this program");
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
+    return f->run != NULL ? f->run() : run_file();
 }

@@ -12,9 +12,11 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include <latchkey/status.h>
+#include <latchkey/hold.h>
 
 #include <stdbool.h>
+
+#include "support/wait.h"
 
 /*
  * Both are an lk_status. They are compared by name, so that a failure reads
@@ -27,10 +29,32 @@
 /* The same, and lk_last_error() tells of the word. */
 #define assert_says(actual, expected, word)                                    \
     check_says((actual), (expected), (word), __FILE__, __LINE__)
+/* The same of a command that a script may not call: newer servers name it, of others
+   lk_last_error() says where they have its name. */
+#define assert_denied(actual, expected, command)                               \
+    check_denied((actual), (expected), (command), __FILE__, __LINE__)
 /* A call that is refused for what it was given. */
 #define assert_einval(actual, word) assert_says(actual, LK_EINVAL, word)
 void check_says(lk_status actual, lk_status expected, const char *word,
                 const char *file, int line);
+void check_denied(lk_status actual, lk_status expected, const char *command,
+                  const char *file, int line);
+
+/* The condition is asked again and again, as wait_until() does, until it is true; the
+   test fails when deadline_ms, scaled, have passed. */
+#define assert_soon(condition, deadline_ms)                                    \
+    for (wait_span span_ = wait_begin(deadline_ms); !(condition);              \
+         check_goes_on(&span_, #condition, __FILE__, __LINE__))                \
+    continue
+
+/* Fails the test if the span is over. */
+void check_goes_on(wait_span *span, const char *condition, const char *file,
+                   int line);
+
+/* An lk_loss: the server was not reached in time. Where threads wait for a processor,
+   the loop of the library may have waited as well, which it says instead. */
+#define assert_unreachable(loss) check_unreachable((loss), __FILE__, __LINE__)
+void check_unreachable(lk_loss loss, const char *file, int line);
 
 /* For wait_until(): whether this lk_hold is lost. */
 bool hold_is_lost(void *hold);
@@ -55,22 +79,58 @@ bool hold_is_lost(void *hold);
 int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
               CMFixtureFunction setup, CMFixtureFunction teardown);
 
-/* A test that is on the program's list. */
+/* A test that is on its file's list. */
 typedef struct check_test {
     struct CMUnitTest test;
+    const char *file;
     int line;
     struct check_test *next;
 } check_test;
 
 /* Before main(). The test stays the caller's, and lives as long as the program. */
 void check_add(check_test *test);
-/* Runs those that were added, in the order of their lines. */
-int check_all(CMFixtureFunction setup, CMFixtureFunction teardown);
+/* Runs those that this file has added, in the order of their lines. */
+#define check_all(setup, teardown)                                             \
+    check_added(__BASE_FILE__, (setup), (teardown))
+int check_added(const char *file, CMFixtureFunction setup,
+                CMFixtureFunction teardown);
+
+/* What begins and ends the tests of a file, once for all of them; of a file without
+   it nothing does. */
+typedef struct check_group {
+    const char *file;
+    CMFixtureFunction setup, teardown;
+    struct check_group *next;
+} check_group;
+
+void check_begin(check_group *group);
+#define CHECK_GROUP(setup, teardown)                                           \
+    __attribute__((constructor)) static void group_add(void)                   \
+    {                                                                          \
+        static check_group group = {__BASE_FILE__, setup, teardown, NULL};     \
+                                                                               \
+        check_begin(&group);                                                   \
+    }
+
+/* A file of tests in a program: its name for ctest, <kind>.<name>, and what runs
+   them; NULL: those that test_<name>.c has added are run. */
+typedef struct check_file {
+    const char *name;
+    int (*run)(void);
+} check_file;
+
+/*
+ * The main() of a program of tests, whose files end with a NULL: argv[1] is the
+ * name of the file to run, argv[2] the test in it, with the wildcards of cmocka.
+ * Without a name, the names are printed.
+ */
+int check_main(const check_file *files, int argc, char **argv);
 
 #define CHECK_ADD(name, run, setup, teardown)                                  \
     __attribute__((constructor)) static void name##_add(void)                  \
     {                                                                          \
         static check_test test = {{#name, run, setup, teardown, NULL},         \
+                                  __BASE_FILE__,                               \
                                   __LINE__,                                    \
                                   NULL};                                       \
                                                                                \
@@ -78,7 +138,7 @@ int check_all(CMFixtureFunction setup, CMFixtureFunction teardown);
     }
 
 /*
- * A test for check_all(): its body follows, and no list has to name it. The second
+ * A test of its file: its body follows, and no list has to name it. The second
  * one has a fixture, `type *f`, which setup leaves in *state. Most fixtures have a
  * macro of their own that says all but the name:
  *

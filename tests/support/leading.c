@@ -10,101 +10,26 @@
 
 enum { SOON_MS = 10000 };
 
-int leading_setup(void **state)
-{
-    leading *f = calloc(1, sizeof(*f));
-
-    if (f == NULL || locking_setup(state) != 0) {
-        free(f);
-        return -1;
-    }
-    f->base = *state;
-    *state = f;
-    return 0;
-}
-
-int leading_teardown(void **state)
-{
-    leading *f = *state;
-
-    for (size_t i = 0; i < f->count; i++)
-        lk_leader_free(f->leaders[i]);
-    *state = f->base;
-    if (locking_teardown(state) != 0)
-        return -1;
-    free(f);
-    return 0;
-}
-
 lk_leader *
-leading_in(leading *f, lk_client *client, const lk_leader_options *options)
+leading_in(locking *f, lk_client *client, const lk_leader_options *options)
 {
     lk_leader *leader = NULL;
 
-    assert_true(f->count < LEADERS);
     assert_status(lk_leader_new(&leader, client, "n", options), LK_OK);
-    f->leaders[f->count++] = leader;
-    return leader;
+    return locking_keep(f, kinds[KIND_LEADER], client, leader);
 }
 
-lk_leader *leading_new(leading *f, const lk_leader_options *options)
+lk_leader *leading_new(locking *f, const lk_leader_options *options)
 {
-    return leading_in(f, locking_open(f->base, NULL), options);
+    return leading_in(f, locking_open(f, NULL), options);
 }
 
-lk_leader *leading_as(leading *f, const char *value)
+lk_leader *leading_as(locking *f, const char *value)
 {
     const lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .value = value};
 
     return leading_new(f, &options);
 }
-
-lk_hold *leading_hold(lk_leader *leader)
-{
-    lk_hold *hold = NULL;
-
-    assert_status(lk_leader_campaign(leader, 0, NULL, &hold), LK_OK);
-    return hold;
-}
-
-/* ---- candidates -------------------------------------------------------------- */
-
-candidate *candidate_new(leading *f)
-{
-    assert_true(f->candidate_count < LEADERS);
-    return &f->candidates[f->candidate_count++];
-}
-
-static void on_campaign(lk_status status, lk_hold *hold, void *data)
-{
-    candidate *c = data;
-
-    c->status = status;
-    c->hold = hold;
-    c->at_ms = wait_now_ms();
-    atomic_store(&c->done, true);
-}
-
-void candidate_start(candidate *c, lk_leader *leader, int64_t wait_ms)
-{
-    assert_status(lk_leader_campaign_async(leader, wait_ms, NULL, on_campaign,
-                                           c),
-                  LK_OK);
-}
-
-static bool is_done(void *data)
-{
-    return atomic_load(&((candidate *)data)->done);
-}
-
-lk_status candidate_join(candidate *c)
-{
-    if (!wait_until(is_done, c, SOON_MS))
-        fail_msg("a campaign does not end");
-    return c->status;
-}
-
-/* ---- what was told ----------------------------------------------------------- */
 
 /* One at a time, as the library promises; a test reads when it is counted. */
 static void note(tells *t, lk_status status, uint64_t term, const char *value,

@@ -2,58 +2,22 @@
 #ifndef LK_TESTS_SUPPORT_LEADING_H
 #define LK_TESTS_SUPPORT_LEADING_H
 
-#include <latchkey/leader.h>
-
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "support/locking.h"
 
-/*
- * For tests of elections: what locking.h has, and handles and waits beside it,
- * on the election n. Whatever cannot be had fails the running test.
- */
+/* For tests of elections, each the election n: what only they have, beside
+   locking.h. */
 
-enum { LEADERS = 16, LEADING_TELLS = 256 };
-
-/* An async campaign. It lives until the test's clients have ended. */
-typedef struct candidate {
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    uint64_t at_ms; /* when it was done */
-} candidate;
-
-typedef struct leading {
-    locking *base;
-    lk_leader *leaders[LEADERS];
-    size_t count;
-    candidate candidates[LEADERS];
-    size_t candidate_count;
-} leading;
-
-/* For cmocka; the server is locking_start_server()'s. */
-int leading_setup(void **state);
-int leading_teardown(void **state);
-
-#define LEADER_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, leading_setup, leading_teardown)
+enum { LEADING_TELLS = 256 };
 
 /* options may be NULL. */
 lk_leader *
-leading_in(leading *f, lk_client *client, const lk_leader_options *options);
+leading_in(locking *f, lk_client *client, const lk_leader_options *options);
 /* The same of a client of its own that is ready. */
-lk_leader *leading_new(leading *f, const lk_leader_options *options);
+lk_leader *leading_new(locking *f, const lk_leader_options *options);
 /* One that publishes this value. */
-lk_leader *leading_as(leading *f, const char *value);
-
-/* A lead that must be had at once. */
-lk_hold *leading_hold(lk_leader *leader);
-
-candidate *candidate_new(leading *f);
-void candidate_start(candidate *c, lk_leader *leader, int64_t wait_ms);
-/* Waits for its end, 10 s at most (scaled); returns the status. */
-lk_status candidate_join(candidate *c);
+lk_leader *leading_as(locking *f, const char *value);
 
 /* What a watch, or a callback of a hold's loss, has told. Zero it. */
 typedef struct tells {

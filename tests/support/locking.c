@@ -8,9 +8,10 @@
 #include "support/wait.h"
 
 /* COMMAND_MS: on a machine without time an answer takes seconds. */
-enum { SOON_MS = 5000, COMMAND_MS = 20000 };
+enum { SOON_MS = 10000, COMMAND_MS = 20000 };
 
 static server *the_server;
+static atomic_bool is_ending;
 
 int locking_start_server(void **state)
 {
@@ -19,10 +20,18 @@ int locking_start_server(void **state)
     return the_server != NULL ? 0 : -1;
 }
 
+int locking_start_tls(void **state)
+{
+    (void)state;
+    the_server = server_start_tls(NULL);
+    return the_server != NULL ? 0 : -1;
+}
+
 int locking_stop_server(void **state)
 {
     (void)state;
     server_stop(the_server);
+    the_server = NULL;
     return 0;
 }
 
@@ -32,13 +41,22 @@ int locking_setup(void **state)
 
     if (f == NULL)
         return -1;
+    atomic_store(&is_ending, false);
     f->server = the_server;
-    server_flush(the_server);
+    if (the_server != NULL)
+        server_flush(the_server);
     *state = f;
     return 0;
 }
 
-/* ---- clients and locks ---- */
+void locking_own_server(locking *f, const char *const *extra_args)
+{
+    assert_int_equal(f->client_count, 0);
+    f->server = server_start(extra_args);
+    assert_non_null(f->server);
+}
+
+/* ---- clients ---- */
 
 lk_client *
 locking_open_url(locking *f, const char *url, const lk_client_options *options)
@@ -60,8 +78,19 @@ lk_client *locking_open(locking *f, const lk_client_options *options)
 {
     lk_client *client = locking_open_url(f, server_url(f->server), options);
 
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     return client;
+}
+
+const lk_client_options *locking_hasty(void)
+{
+    static lk_client_options hasty;
+
+    hasty = (lk_client_options){LK_CLIENT_OPTIONS_INIT,
+                                .command_timeout_ms = wait_limit_ms(300),
+                                .offline_ms = wait_limit_ms(5000)};
+    return &hasty;
 }
 
 lk_client *locking_open_watchdog(locking *f)
@@ -98,7 +127,8 @@ lk_client *locking_open_far(locking *f, const lk_client_options *options)
     lk_client *client =
         locking_open_url(f, proxy_url(locking_proxy(f)), options);
 
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     return client;
 }
 
@@ -111,41 +141,101 @@ void locking_free_client(locking *f, lk_client *client)
     lk_client_free(client);
 }
 
+/* Where a handle is that is kept. */
+static size_t place_of(const locking *f, const void *handle)
+{
+    size_t i = 0;
+
+    while (i < f->handle_count && f->handles[i] != handle)
+        i++;
+    assert_true(i < f->handle_count);
+    return i;
+}
+
+void locking_free(locking *f, void *handle)
+{
+    size_t i = place_of(f, handle);
+
+    f->kinds[i]->free(handle);
+    f->handles[i] = NULL;
+}
+
+/* ---- handles and owners ---- */
+
+void *locking_keep(locking *f, const kind *k, lk_client *client, void *handle)
+{
+    assert_true(f->handle_count < LOCKING_HANDLES);
+    f->kinds[f->handle_count] = k;
+    f->makers[f->handle_count] = client;
+    f->handles[f->handle_count++] = handle;
+    return handle;
+}
+
+void *
+locking_make(locking *f, const kind *k, lk_client *client, const char *name)
+{
+    const kind_site site = {.clients = {client}};
+    void *handle = NULL;
+
+    assert_status(k->make(&handle, &site, name), LK_OK);
+    return locking_keep(f, k, client, handle);
+}
+
 lk_lock *locking_lock(locking *f, lk_client *client, const char *name)
 {
-    lk_lock *lock = NULL;
-
-    assert_true(f->lock_count < LOCKING_LOCKS);
-    assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
-    f->locks[f->lock_count++] = lock;
-    return lock;
+    return locking_named(f, lk_lock, client, name);
 }
 
-void locking_free_lock(locking *f, lk_lock *lock)
+lk_client *locking_maker(const locking *f, const void *handle)
 {
-    for (size_t i = 0; i < f->lock_count; i++) {
-        if (f->locks[i] == lock)
-            f->locks[i] = NULL;
-    }
-    lk_lock_free(lock);
+    return f->makers[place_of(f, handle)];
 }
 
-lk_hold *locking_hold(lk_lock *lock)
+lk_owner *locking_owner(locking *f, const void *handle)
+{
+    lk_owner *owner = NULL;
+
+    assert_true(f->owner_count < LOCKING_OWNERS);
+    assert_status(lk_owner_new(&owner, locking_maker(f, handle)), LK_OK);
+    f->owners[f->owner_count++] = owner;
+    return owner;
+}
+
+static void multilock_free(void *handle)
+{
+    lk_multilock_free(handle);
+}
+
+static lk_status multilock_acquire(void *handle, int64_t wait_ms,
+                                   const lk_acquire_options *options,
+                                   lk_hold **ret_hold)
+{
+    return lk_multilock_acquire(handle, wait_ms, options, ret_hold);
+}
+
+const kind locking_multilock = {.free = multilock_free,
+                                .acquire = multilock_acquire};
+
+lk_hold *locking_hold_as(const kind *k, void *handle, uint64_t count,
+                         const lk_acquire_options *options)
 {
     lk_hold *hold = NULL;
+    lk_status status;
 
-    assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_OK);
+    do {
+        status = kind_acquire(k, handle, count, 0, options, &hold);
+    } while (status == LK_EINDOUBT && options != NULL && options->lease_ms > 0);
+    assert_status(status, LK_OK);
     return hold;
 }
 
-lk_hold *locking_hold_for(lk_lock *lock, uint64_t lease_ms)
+lk_hold *locking_hold_leased(const kind *k, void *handle, uint64_t count,
+                             uint64_t lease_ms)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = lease_ms};
-    lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
-    return hold;
+    return locking_hold_as(k, handle, count, &options);
 }
 
 void locking_export(lk_hold *hold, char text[LK_EXPORT_SIZE])
@@ -169,23 +259,67 @@ lk_client_stats locking_stats(lk_client *client)
     return stats;
 }
 
-/* ---- threads ---- */
+/* ---- threads and calls ---- */
 
-static lk_status acquire(taker *t)
+taker *locking_take_as(locking *f, const kind *k, void *handle, uint64_t count,
+                       int64_t wait_ms, const lk_acquire_options *options)
 {
-    return lk_lock_acquire(t->object, t->wait_ms, &t->options, &t->hold);
+    return taker_start(&f->takers, k, handle, count, wait_ms, options);
 }
 
-taker *locking_take(locking *f, lk_lock *lock, int64_t wait_ms,
-                    const lk_acquire_options *options)
+taker *locking_queue_up_as(locking *f, const kind *k, void *handle,
+                           uint64_t count, long long place)
 {
-    return taker_start(&f->takers, acquire, lock, 0, wait_ms, options);
+    taker *t = locking_take_as(f, k, handle, count, LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", place);
+    return t;
+}
+
+call *locking_call(locking *f)
+{
+    assert_true(f->call_count < LOCKING_CALLS);
+    return &f->calls[f->call_count++];
+}
+
+call *locking_begin_as(locking *f, const kind *k, void *handle, int64_t wait_ms,
+                       const lk_acquire_options *options)
+{
+    call *c = locking_call(f);
+    lk_status status =
+        k->acquire_async(handle, wait_ms, options, call_on_acquire, c);
+
+    if (status != LK_OK)
+        f->call_count--;
+    assert_status(status, LK_OK);
+    return c;
+}
+
+lk_hold *locking_granted(call *c)
+{
+    lk_hold *hold;
+
+    assert_status(call_wait(c, NULL), LK_OK);
+    hold = c->hold;
+    c->hold = NULL;
+    return hold;
+}
+
+void locking_serve(call *c)
+{
+    assert_status(lk_hold_release(locking_granted(c)), LK_OK);
 }
 
 /* ---- the end of a test ---- */
 
+bool locking_is_over(void)
+{
+    return atomic_load(&is_ending);
+}
+
 void locking_end_waits(locking *f)
 {
+    atomic_store(&is_ending, true);
     if (f->proxy != NULL)
         proxy_heal(f->proxy);
     for (size_t i = 0; i < f->client_count; i++) {
@@ -213,144 +347,51 @@ static bool is_alone(void *data)
     return others == 0;
 }
 
+static bool is_over(void *data)
+{
+    call *c = data;
+
+    return atomic_load(&c->ends) > 0;
+}
+
+static void calls_end(locking *f)
+{
+    for (size_t i = 0; i < f->call_count; i++) {
+        (void)wait_until(is_over, &f->calls[i], SOON_MS);
+        if (f->calls[i].hold != NULL)
+            (void)lk_hold_release(f->calls[i].hold);
+    }
+}
+
+/* The multilocks, or the rest. */
+static void handles_free(locking *f, bool multilocks)
+{
+    for (size_t i = 0; i < f->handle_count; i++) {
+        if ((f->kinds[i] == &locking_multilock) == multilocks)
+            f->kinds[i]->free(f->handles[i]);
+    }
+}
+
 int locking_teardown(void **state)
 {
     locking *f = *state;
     bool alone;
 
     locking_end_waits(f);
-    for (size_t i = 0; i < f->lock_count; i++)
-        lk_lock_free(f->locks[i]);
+    calls_end(f);
+    handles_free(f, true);
+    handles_free(f, false);
+    for (size_t i = 0; i < f->owner_count; i++)
+        lk_owner_free(f->owners[i]);
     for (size_t i = 0; i < f->client_count; i++)
         lk_client_free(f->clients[i]);
     proxy_stop(f->proxy);
-    alone = wait_until(is_alone, f, SOON_MS);
+    alone = f->server == NULL || server_pid(f->server) == 0 ||
+            wait_until(is_alone, f, SOON_MS);
+    if (f->server != the_server)
+        server_stop(f->server);
     free(f);
     if (!alone)
         print_error("a connection is left at the server\n");
     return alone ? 0 : -1;
-}
-
-int locking_setup_above(void **state, size_t size)
-{
-    void *base = NULL;
-    locking **f = calloc(1, size);
-
-    if (f == NULL || locking_setup(&base) != 0) {
-        free(f);
-        return -1;
-    }
-    *f = base;
-    *state = f;
-    return 0;
-}
-
-int locking_teardown_above(void **state)
-{
-    locking **f = *state;
-    void *base = *f;
-
-    free(f);
-    return locking_teardown(&base);
-}
-
-/* ---- waiting ---- */
-
-struct question {
-    locking *f;
-    lk_client *client;
-    const char *format, *argument;
-    long long expected;
-};
-
-static bool is_answered(void *data)
-{
-    const struct question *q = data;
-    redisReply *reply = server_command(q->f->server, q->format, q->argument);
-    bool equal =
-        reply->type == REDIS_REPLY_INTEGER && reply->integer == q->expected;
-
-    freeReplyObject(reply);
-    return equal;
-}
-
-void locking_wait_integer(locking *f, long long expected, const char *format,
-                          const char *argument)
-{
-    struct question q = {f, NULL, format, argument, expected};
-
-    if (!wait_until(is_answered, &q, SOON_MS))
-        fail_msg("%s %s does not become %lld", format, argument, expected);
-}
-
-void locking_wait_queued(locking *f, const char *name, long long count)
-{
-    locking_wait_integer(f, count, "ZCOUNT latchkey:{%s}:q 0 (2533274790395904",
-                         name);
-}
-
-static bool is_waiting(void *data)
-{
-    const struct question *q = data;
-
-    return locking_stats(q->client).waiting == (uint64_t)q->expected;
-}
-
-void locking_wait_waiting(lk_client *client, uint64_t count)
-{
-    struct question q = {.client = client, .expected = (long long)count};
-
-    if (!wait_until(is_waiting, &q, SOON_MS))
-        fail_msg("not %llu waits", (unsigned long long)count);
-}
-
-long long locking_pttl(locking *f, const char *key)
-{
-    return server_integer(f->server, "PTTL %s", key);
-}
-
-bool locking_exists(locking *f, const char *key)
-{
-    return server_integer(f->server, "EXISTS %s", key) == 1;
-}
-
-static bool is_connected(void *data)
-{
-    const struct question *q = data;
-    lk_client_stats stats = locking_stats(q->client);
-
-    return stats.connects >= (uint64_t)q->expected && stats.pending == 0;
-}
-
-static bool is_calm(void *data)
-{
-    return locking_stats(data).pending == 0;
-}
-
-void locking_wait_calm(lk_client *client)
-{
-    if (!wait_until(is_calm, client, SOON_MS))
-        fail_msg("requests are under way");
-}
-
-void locking_wait_connects(lk_client *client, uint64_t count)
-{
-    struct question q = {.client = client, .expected = (long long)count};
-
-    if (!wait_until(is_connected, &q, SOON_MS))
-        fail_msg("not %llu connections", (unsigned long long)count);
-}
-
-static bool is_past(void *data)
-{
-    const uint64_t *end = data;
-
-    return wait_now_ms() >= *end;
-}
-
-void locking_pass_time(unsigned ms)
-{
-    uint64_t end = wait_now_ms() + ms;
-
-    (void)wait_until(is_past, &end, ms + 1000);
 }

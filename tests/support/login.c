@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/paths.h"
+
 enum { WORDS_MOST = 120, RULES_SIZE = 4096 };
 
 static bool is_wanted(void)

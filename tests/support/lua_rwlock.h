@@ -56,7 +56,7 @@ const char *lua_rwlock_revoke(script_fixture *f, const char *claim);
 const char *lua_rwlock_force(script_fixture *f, const char *claim);
 /* For 30000 ms, by the claim own. */
 const char *lua_rwlock_import(script_fixture *f, const char *claim,
-                              int64_t fence, const char *own, char mode);
+                              int64_t fence, const char *own);
 const char *lua_rwlock_see(script_fixture *f);
 const char *lua_rwlock_forget(script_fixture *f);
 /* One key with its claim, or with "-". */

@@ -12,7 +12,7 @@
 /* For cmocka. Those made last end first. */
 int made_end(void **state);
 
-#define MADE_TEST(f) cmocka_unit_test_teardown(f, made_end)
+#define MADE_TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, made_end)
 
 /* options may be NULL. It is not waited for. */
 lk_client *made_client(const char *url, const lk_client_options *options);

@@ -2,6 +2,7 @@
 #ifndef LK_TESTS_SUPPORT_MASTERS_H
 #define LK_TESTS_SUPPORT_MASTERS_H
 
+#include "support/check.h"
 #include "support/played_cluster.h"
 
 /*
@@ -23,10 +24,10 @@ int masters_setup(void **state);
 /* Whichever cluster the test has begun ends. */
 int masters_end(void **state);
 
-#define MASTERS_TEST(f)                                                        \
-    cmocka_unit_test_setup_teardown(f, masters_setup, masters_end)
+#define MASTERS_TEST(name)                                                     \
+    CHECK_TEST_OF(name, NO_STATE, masters_setup, masters_end)
 /* A test that begins its cluster itself. */
-#define MASTERS_OWN_TEST(f) cmocka_unit_test_teardown(f, masters_end)
+#define MASTERS_OWN_TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, masters_end)
 
 /* Begins one with so many, from all of which the client takes. options may be NULL. */
 void masters_begin(size_t count, const lk_client_options *options);

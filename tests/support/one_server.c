@@ -7,12 +7,6 @@ server *redis;
 
 int one_server_start(void **state)
 {
-    *state = redis = server_start(NULL);
-    return redis != NULL ? 0 : -1;
-}
-
-int one_server_start_tcp(void **state)
-{
     *state = redis = server_start_tcp(NULL);
     return redis != NULL ? 0 : -1;
 }

@@ -27,8 +27,7 @@ int pair_setup(void **state);
 /* Stops the world and closes what is open. */
 int pair_teardown(void **state);
 
-#define PAIR_TEST(f)                                                           \
-    cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
+#define PAIR_TEST(name) CHECK_TEST_OF(name, pair *p, pair_setup, pair_teardown)
 
 /* Each returns where it listens; for TCP host must mean 127.0.0.1. */
 lk__address pair_listen_unix(pair *p);

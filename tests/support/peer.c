@@ -46,7 +46,7 @@ bool peer_is_quiet(int fd)
 
 ssize_t peer_hear(int fd, char *bytes, size_t size)
 {
-    int ms = (int)wait_scaled_ms(SOON_MS);
+    int ms = (int)wait_limit_ms(SOON_MS);
 
     assert_int_equal(poll(&(struct pollfd){fd, POLLIN, 0}, 1, ms), 1);
     return recv(fd, bytes, size, MSG_DONTWAIT);

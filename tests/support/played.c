@@ -67,7 +67,7 @@ static void answer_client(played *p, fake_link *link, const played_command *c)
     else if (strcasecmp(c->argv[1], "SETNAME") == 0 && p->name_answer != NULL)
         fake_say(link, p->name_answer);
     else if (strcasecmp(c->argv[1], "ID") == 0)
-        played_say(link, ":%u\r\n", fake_link_number(link) + 1);
+        played_say(link, ":%u\r\n", link->number + 1);
     else if (strcasecmp(c->argv[1], "KILL") == 0)
         answer_kill(p, link, c);
     else if (strcasecmp(c->argv[1], "TRACKING") == 0 ||
@@ -109,7 +109,7 @@ static bool is_record(const char *key)
 
 static bool is_sentinel(const fake_link *link)
 {
-    return fake_link_address(link)->port == SENTINEL_PORT;
+    return link->address.port == SENTINEL_PORT;
 }
 
 /* It has named this master for long. */
@@ -139,7 +139,7 @@ answer_sentinel(const played *p, fake_link *link, const played_command *c)
 static void answer_delifeq(played *p, fake_link *link)
 {
     p->delifeqs++;
-    p->delifeq_link = fake_link_number(link);
+    p->delifeq_link = link->number;
     if (p->delifeq_answer == played_end)
         fake_end(link);
     else
@@ -226,10 +226,7 @@ static played *open_at(const char *url, uint64_t seed,
     p->fence = 1000;
     (void)snprintf(p->run_id, sizeof(p->run_id), "abcdef");
     p->world = fake_world_new(seed, &server, p);
-    *fake_world_settings(p->world) = (fake_settings){.connect_ns = FAKE_MS,
-                                                     .request_ns = FAKE_MS,
-                                                     .reply_ns = FAKE_MS};
-    assert_status(lk__client_open_in(&p->client, fake_world_base(p->world), url,
+    assert_status(lk__client_open_in(&p->client, &p->world->process.base, url,
                                      options),
                   LK_OK);
     assert_status(lk_lock_new(&p->lock, p->client, "n", NULL), LK_OK);
@@ -280,8 +277,8 @@ uint64_t played_now_ms(const played *p)
 
 void played_ways(played *p, uint64_t request_ms, uint64_t reply_ms)
 {
-    fake_world_settings(p->world)->request_ns = request_ms * FAKE_MS;
-    fake_world_settings(p->world)->reply_ns = reply_ms * FAKE_MS;
+    p->world->path->ns[SIM_THERE] = request_ms * FAKE_MS;
+    p->world->path->ns[SIM_BACK] = reply_ms * FAKE_MS;
 }
 
 void played_publish(played *p, const char *text)
@@ -336,7 +333,7 @@ void played_break(played *p)
 
     while ((link = fake_world_link(p->world, number++)) != NULL)
         if (!is_sentinel(link))
-            fake_break(link, -ECONNRESET);
+            fake_break(link);
 }
 
 lk_client_stats played_stats(played *p)

@@ -11,7 +11,7 @@ enum { MAP_SIZE = 64 * 1024, INFO_SIZE = 256 };
 
 static size_t number_of(const fake_link *link)
 {
-    const char *host = fake_link_address(link)->host;
+    const char *host = link->address.host;
 
     assert_int_equal(host[0], 'n');
     return strtoul(host + 1, NULL, 10);
@@ -61,13 +61,13 @@ answer_info(const played_node *node, fake_link *link, const char *about)
     if (strcmp(about, "server") == 0)
         (void)snprintf(words, sizeof(words),
                        "run_id:%s\r\nuptime_in_seconds:5000\r\n",
-                       fake_link_address(link)->host);
+                       link->address.host);
     else
         (void)snprintf(words, sizeof(words),
                        "role:%s\r\nmaster_replid:%s-%u\r\n"
                        "master_replid2:%s\r\n",
                        node->is_replica ? "slave" : "master",
-                       fake_link_address(link)->host, node->data, before);
+                       link->address.host, node->data, before);
     (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(words), words);
     fake_say(link, text);
 }
@@ -193,7 +193,7 @@ void played_kill(played *p, size_t node)
     p->nodes[node].connect_answer = -ECONNREFUSED;
     for (unsigned i = 0; (link = fake_world_link(p->world, i)) != NULL; i++) {
         if (number_of(link) == node)
-            fake_break(link, -ECONNRESET);
+            fake_break(link);
     }
 }
 

@@ -227,100 +227,50 @@ static void answer_leave(played *p, fake_link *link, const played_command *c)
     played_say(link, "*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n");
 }
 
-static void answer_latch(fake_link *link, played_script script)
-{
-    fake_say(link, script == PLAYED_LATCH_LEAVE
-                       ? "*2\r\n:1\r\n:1\r\n"
-                       : PLAYED_ARMED("1000", "0123456789abcdef"));
-}
-
-/* Of a siglock that others hold. */
-static void answer_siglock(fake_link *link, played_script script)
-{
-    played_say(link, script == PLAYED_SIG_CLOSE ? "*2\r\n:1\r\n:1\r\n"
-                                                : "*2\r\n:2\r\n:30000\r\n");
-}
-
-static void answer_token(fake_link *link, played_script script)
-{
-    played_say(link, script == PLAYED_TOKEN_RELEASE ? "*3\r\n:1\r\n:1\r\n:0\r\n"
-                                                    : "*1\r\n:1\r\n");
-}
-
-static void
-answer_operator(const played *p, fake_link *link, played_script script)
-{
-    if (script == PLAYED_REVOKE)
-        played_say(link, "*3\r\n:1\r\n:%d\r\n:1\r\n", LEASE_MS);
-    else if (script == PLAYED_FORGET)
-        played_say(link, "*1\r\n:2\r\n");
-    else if (script == PLAYED_OBSERVE)
-        played_say(link, "*3\r\n:1\r\n:%d\r\n:%" PRIu64 "\r\n", LEASE_MS,
-                   p->term);
-    else
-        played_say(link, "*4\r\n:1\r\n:0\r\n*0\r\n*0\r\n");
-}
+/* What is answered whatever was asked, and whatever was before. */
+static const char *const always[PLAYED_SCRIPTS] = {
+    [PLAYED_RENEW] = "*2\r\n:1\r\n*0\r\n",
+    [PLAYED_RELEASE] = "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n",
+    [PLAYED_FORCE] = "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n",
+    [PLAYED_REVOKE] = "*3\r\n:1\r\n:30000\r\n:1\r\n",
+    [PLAYED_FORGET] = "*1\r\n:2\r\n",
+    [PLAYED_INFO] = "*4\r\n:1\r\n:0\r\n*0\r\n*0\r\n",
+    [PLAYED_TOKEN_ACQUIRE] = "*1\r\n:1\r\n",
+    [PLAYED_TOKEN_RENEW] = "*1\r\n:1\r\n",
+    [PLAYED_TOKEN_RELEASE] = "*3\r\n:1\r\n:1\r\n:0\r\n",
+    [PLAYED_JOIN] = "*1\r\n:3\r\n",
+    [PLAYED_LAND] = "*1\r\n:1\r\n",
+    [PLAYED_LATCH_WAIT] = PLAYED_ARMED("1000", "0123456789abcdef"),
+    [PLAYED_LATCH_LOOK] = PLAYED_ARMED("1000", "0123456789abcdef"),
+    [PLAYED_LATCH_LEAVE] = "*2\r\n:1\r\n:1\r\n",
+    [PLAYED_SIG_ACQUIRE] = "*2\r\n:2\r\n:30000\r\n", /* others hold it */
+    [PLAYED_SIG_CLOSE] = "*2\r\n:1\r\n:1\r\n",
+};
 
 static void answer_model(played *p, fake_link *link, played_script script,
                          const played_command *c)
 {
-    switch (script) {
-    case PLAYED_ACQUIRE:
+    if (script == PLAYED_RELEASE || script == PLAYED_FORCE)
+        p->is_held = false;
+    if (always[script] != NULL)
+        fake_say(link, always[script]);
+    else if (script == PLAYED_ACQUIRE)
         answer_acquire(p, link, c);
-        break;
-    case PLAYED_RECHECK:
+    else if (script == PLAYED_RECHECK)
         answer_recheck(p, link, c);
-        break;
-    case PLAYED_TOUCH:
-    case PLAYED_PASS:
-        answer_touch(p, link, c);
-        break;
-    case PLAYED_CONFIRM:
+    else if (script == PLAYED_CONFIRM)
         played_say(link, "*4\r\n:1\r\n:%s\r\n:%d\r\n:%s\r\n",
                    arg(c, KEEP_LEASE), p->waits ? 1 : 0, arg(c, KEEP_RESERVE));
-        break;
-    case PLAYED_IMPORT:
+    else if (script == PLAYED_IMPORT)
         played_say(link, "*4\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%d\r\n", p->fence,
                    arg(c, IMPORT_LEASE), PLAYED_SPARE_FENCES);
-        break;
-    case PLAYED_RENEW:
-        played_say(link, "*2\r\n:1\r\n*0\r\n");
-        break;
-    case PLAYED_RELEASE:
-    case PLAYED_FORCE:
-        p->is_held = false;
-        played_say(link, "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n");
-        break;
-    case PLAYED_LEAVE:
+    else if (script == PLAYED_LEAVE)
         answer_leave(p, link, c);
-        break;
-    case PLAYED_REVOKE:
-    case PLAYED_FORGET:
-    case PLAYED_INFO:
-    case PLAYED_OBSERVE:
-        answer_operator(p, link, script);
-        break;
-    case PLAYED_TOKEN_ACQUIRE:
-    case PLAYED_TOKEN_RENEW:
-    case PLAYED_TOKEN_RELEASE:
-        answer_token(link, script);
-        break;
-    case PLAYED_LAND:
-    case PLAYED_JOIN:
-        played_say(link, "*1\r\n:%d\r\n", script == PLAYED_LAND ? 1 : 3);
-        break;
-    case PLAYED_LATCH_WAIT:
-    case PLAYED_LATCH_LOOK:
-    case PLAYED_LATCH_LEAVE:
-        answer_latch(link, script);
-        break;
-    case PLAYED_SIG_ACQUIRE:
-    case PLAYED_SIG_CLOSE:
-        answer_siglock(link, script);
-        break;
-    case PLAYED_SCRIPTS:
-        break;
-    }
+    else if (script == PLAYED_OBSERVE)
+        played_say(link, "*3\r\n:1\r\n:%d\r\n:%" PRIu64 "\r\n", LEASE_MS,
+                   p->term);
+    else
+        answer_touch(p, link, c);
 }
 
 static void note(played *p, played_script script, const played_command *c)
@@ -330,7 +280,7 @@ static void note(played *p, played_script script, const played_command *c)
     if (script != PLAYED_ACQUIRE)
         return;
     (void)snprintf(p->owner, sizeof(p->owner), "%s", arg(c, ACQUIRE_CLAIM));
-    (void)snprintf(p->inbox, sizeof(p->inbox), "latchkey:in::%.36s", p->owner);
+    (void)snprintf(p->inbox, sizeof(p->inbox), "latchkey:in::%.32s", p->owner);
     (void)snprintf(p->nonce, sizeof(p->nonce), "%.16s",
                    arg(c, ACQUIRE_OWN) + strlen(p->owner) + 1);
 }
@@ -340,7 +290,7 @@ void played_answer_script(played *p, fake_link *link, const played_command *c)
     played_script script = script_asked(c);
 
     note(p, script, c);
-    p->links[script] = fake_link_number(link);
+    p->links[script] = link->number;
     if (p->answers[script] == played_silence)
         p->silent = link;
     if (p->silent == link)

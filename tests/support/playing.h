@@ -2,6 +2,7 @@
 #ifndef LK_TESTS_SUPPORT_PLAYING_H
 #define LK_TESTS_SUPPORT_PLAYING_H
 
+#include "support/check.h"
 #include "support/played.h"
 
 /*
@@ -17,12 +18,12 @@ int playing_calm_setup(void **state);
 int playing_waited_setup(void **state);
 int playing_teardown(void **state);
 
-#define PLAYED_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, playing_setup, playing_teardown)
-#define CALM_TEST(f)                                                           \
-    cmocka_unit_test_setup_teardown(f, playing_calm_setup, playing_teardown)
-#define WAITED_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, playing_waited_setup, playing_teardown)
+#define PLAYED_TEST(name)                                                      \
+    CHECK_TEST_OF(name, played *p, playing_setup, playing_teardown)
+#define CALM_TEST(name)                                                        \
+    CHECK_TEST_OF(name, played *p, playing_calm_setup, playing_teardown)
+#define WAITED_TEST(name)                                                      \
+    CHECK_TEST_OF(name, played *p, playing_waited_setup, playing_teardown)
 
 /* Such a client as playing_calm_setup() makes; free it with played_free(). */
 played *playing_calm(void);

@@ -9,20 +9,20 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 5000 };
+/* COMMAND_MS: the default. */
+enum { SOON_MS = 5000, COMMAND_MS = 2000 };
 
 /* ---- servers ---------------------------------------------------------------- */
 
+server *redlocking_servers[REDLOCKING_SERVERS];
+static bool stopped[REDLOCKING_SERVERS]; /* by redlocking_freeze() */
+
 int redlocking_start_servers(void **state)
 {
-    redlocking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL)
-        return -1;
-    *state = f;
+    (void)state;
     for (size_t i = 0; i < REDLOCKING_SERVERS; i++) {
-        f->servers[i] = server_start(NULL);
-        if (f->servers[i] == NULL)
+        redlocking_servers[i] = server_start(NULL);
+        if (redlocking_servers[i] == NULL)
             return -1;
     }
     return 0;
@@ -30,38 +30,36 @@ int redlocking_start_servers(void **state)
 
 int redlocking_stop_servers(void **state)
 {
-    redlocking *f = *state;
-
+    (void)state;
     for (size_t i = 0; i < REDLOCKING_SERVERS; i++)
-        server_stop(f->servers[i]);
-    free(f);
+        server_stop(redlocking_servers[i]);
     return 0;
 }
 
 int redlocking_setup(void **state)
 {
-    redlocking *f = *state;
-
     for (size_t i = 0; i < REDLOCKING_SERVERS; i++) {
-        if (server_pid(f->servers[i]) == 0 && !server_restart(f->servers[i]))
+        server *s = redlocking_servers[i];
+
+        if (server_pid(s) == 0 && !server_restart(s))
             return -1;
-        server_flush(f->servers[i]);
+        server_flush(s);
     }
-    return 0;
+    return locking_setup(state);
 }
 
 /* Nobody but the test itself is connected to any server. */
 static bool is_alone(void *data)
 {
-    redlocking *f = data;
     size_t lines = 0, servers = 0;
 
+    (void)data;
     for (size_t i = 0; i < REDLOCKING_SERVERS; i++) {
         char *list;
 
-        if (server_pid(f->servers[i]) == 0)
+        if (server_pid(redlocking_servers[i]) == 0)
             continue;
-        list = server_string(f->servers[i], "CLIENT LIST");
+        list = server_string(redlocking_servers[i], "CLIENT LIST");
         for (const char *at = list; *at != '\0'; at++)
             lines += *at == '\n';
         free(list);
@@ -72,54 +70,53 @@ static bool is_alone(void *data)
 
 int redlocking_teardown(void **state)
 {
-    redlocking *f = *state;
-    bool alone;
+    int failed;
 
     for (size_t i = 0; i < REDLOCKING_SERVERS; i++)
-        redlocking_thaw(f, i);
-    for (size_t i = 0; i < f->lock_count; i++)
-        lk_redlock_free(f->locks[i]);
-    for (size_t i = 0; i < f->client_count; i++)
-        lk_client_free(f->clients[i]);
-    f->lock_count = 0;
-    f->client_count = 0;
-    alone = wait_until(is_alone, f, SOON_MS);
-    if (!alone)
-        print_error("a connection is left at a server\n");
-    return alone ? 0 : -1;
+        redlocking_thaw(i);
+    failed = locking_teardown(state);
+    if (wait_until(is_alone, NULL, SOON_MS))
+        return failed;
+    print_error("a connection is left at a server\n");
+    return -1;
 }
 
-void redlocking_freeze(redlocking *f, size_t node)
+void redlocking_freeze(size_t node)
 {
-    server_freeze(f->servers[node]);
-    f->stopped[node] = true;
+    server_freeze(redlocking_servers[node]);
+    stopped[node] = true;
 }
 
-void redlocking_thaw(redlocking *f, size_t node)
+void redlocking_thaw(size_t node)
 {
-    if (f->stopped[node])
-        server_thaw(f->servers[node]);
-    f->stopped[node] = false;
+    if (stopped[node])
+        server_thaw(redlocking_servers[node]);
+    stopped[node] = false;
 }
 
 /* ---- clients and locks --------------------------------------------------------- */
 
-lk_client *redlocking_open_url(redlocking *f, const char *url,
+lk_client *redlocking_open_url(locking *f, const char *url,
                                const lk_client_options *options)
 {
-    lk_client *client = NULL;
+    lk_client_options usual = {LK_CLIENT_OPTIONS_INIT};
+    lk_client *client;
 
-    assert_in_range(f->client_count, 0, REDLOCKING_CLIENTS - 1);
-    assert_status(lk_client_open(&client, url, options), LK_OK);
-    f->clients[f->client_count++] = client;
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    if (options != NULL)
+        usual = *options;
+    if (usual.command_timeout_ms == 0)
+        usual.command_timeout_ms = COMMAND_MS;
+    client = locking_open_url(f, url, &usual);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     return client;
 }
 
 lk_client *
-redlocking_open(redlocking *f, size_t node, const lk_client_options *options)
+redlocking_open(locking *f, size_t node, const lk_client_options *options)
 {
-    return redlocking_open_url(f, server_url(f->servers[node]), options);
+    return redlocking_open_url(f, server_url(redlocking_servers[node]),
+                               options);
 }
 
 lk_redlock_options redlocking_options(void)
@@ -132,22 +129,20 @@ lk_redlock_options redlocking_options(void)
     return options;
 }
 
-lk_redlock *redlocking_make_of(redlocking *f, lk_client *const *clients,
+lk_redlock *redlocking_make_of(locking *f, lk_client *const *clients,
                                size_t count, const lk_redlock_options *options)
 {
     lk_redlock_options usual = redlocking_options();
     lk_redlock *lock = NULL;
 
-    assert_in_range(f->lock_count, 0, REDLOCKING_LOCKS - 1);
     assert_status(lk_redlock_new(&lock, clients, count, "n",
                                  options != NULL ? options : &usual),
                   LK_OK);
-    f->locks[f->lock_count++] = lock;
-    return lock;
+    return locking_keep(f, kinds[KIND_REDLOCK], clients[0], lock);
 }
 
 lk_redlock *
-redlocking_make(redlocking *f, size_t count, const lk_redlock_options *options)
+redlocking_make(locking *f, size_t count, const lk_redlock_options *options)
 {
     lk_client *clients[REDLOCKING_SERVERS];
 
@@ -155,15 +150,6 @@ redlocking_make(redlocking *f, size_t count, const lk_redlock_options *options)
     for (size_t i = 0; i < count; i++)
         clients[i] = redlocking_open(f, i, NULL);
     return redlocking_make_of(f, clients, count, options);
-}
-
-lk_hold *redlocking_hold(lk_redlock *lock)
-{
-    lk_hold *hold = NULL;
-
-    assert_status(lk_redlock_acquire(lock, 0, NULL, &hold), LK_OK);
-    assert_non_null(hold);
-    return hold;
 }
 
 lk_redlock_answer redlocking_answer(lk_redlock *lock, size_t node)
@@ -176,24 +162,23 @@ lk_redlock_answer redlocking_answer(lk_redlock *lock, size_t node)
 
 /* ---- what there is --------------------------------------------------------------- */
 
-char *redlocking_token(redlocking *f, size_t node)
+char *redlocking_token(size_t node)
 {
-    return server_string(f->servers[node], "GET n");
+    return server_string(redlocking_servers[node], "GET n");
 }
 
-size_t redlocking_planted(redlocking *f, size_t count)
+size_t redlocking_planted(size_t count)
 {
     size_t planted = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (server_pid(f->servers[i]) != 0 && !f->stopped[i])
-            planted += server_integer(f->servers[i], "EXISTS n") == 1;
+        if (server_pid(redlocking_servers[i]) != 0 && !stopped[i])
+            planted += server_integer(redlocking_servers[i], "EXISTS n") == 1;
     }
     return planted;
 }
 
 typedef struct expected {
-    redlocking *f;
     size_t count, planted;
 } expected;
 
@@ -201,16 +186,16 @@ static bool is_planted(void *data)
 {
     const expected *e = data;
 
-    return redlocking_planted(e->f, e->count) == e->planted;
+    return redlocking_planted(e->count) == e->planted;
 }
 
-void redlocking_wait_planted(redlocking *f, size_t count, size_t planted)
+void redlocking_wait_planted(size_t count, size_t planted)
 {
-    expected e = {f, count, planted};
+    expected e = {count, planted};
 
     if (!wait_until(is_planted, &e, SOON_MS))
-        fail_msg("%zu servers have a token, not %zu",
-                 redlocking_planted(f, count), planted);
+        fail_msg("%zu servers have a token, not %zu", redlocking_planted(count),
+                 planted);
 }
 
 void redlocking_wait_lost(lk_hold *hold)

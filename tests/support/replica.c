@@ -30,22 +30,22 @@ int replica_stop(void **state)
 /* It is online before it gets what is written. */
 static bool is_following(void *data)
 {
-    siglocking *f = data;
+    locking *f = data;
 
-    (void)server_integer(f->base->server, "INCR probe");
-    return server_integer(f->base->server, "WAIT 1 1") == 1;
+    (void)server_integer(f->server, "INCR probe");
+    return server_integer(f->server, "WAIT 1 1") == 1;
 }
 
-void replica_follow(siglocking *f)
+void replica_follow(locking *f)
 {
     server_thaw(the_replica);
-    freeReplyObject(server_command(f->base->server,
-                                   "CONFIG SET repl-diskless-sync-delay 0"));
+    freeReplyObject(
+        server_command(f->server, "CONFIG SET repl-diskless-sync-delay 0"));
     freeReplyObject(server_command(the_replica, "REPLICAOF 127.0.0.1 %d",
-                                   (int)server_port(f->base->server)));
+                                   (int)server_port(f->server)));
     if (!wait_until(is_following, f, SYNC_MS))
         fail_msg("the replica does not come");
-    (void)server_integer(f->base->server, "DEL probe");
+    (void)server_integer(f->server, "DEL probe");
 }
 
 void replica_leave(void)
@@ -55,7 +55,7 @@ void replica_leave(void)
 
 int replica_setup(void **state)
 {
-    int result = siglocking_setup(state);
+    int result = locking_setup(state);
 
     if (result == 0)
         replica_follow(*state);
@@ -65,7 +65,7 @@ int replica_setup(void **state)
 int replica_teardown(void **state)
 {
     server_thaw(the_replica);
-    return siglocking_teardown(state);
+    return locking_teardown(state);
 }
 
 server *replica_server(void)
@@ -73,9 +73,9 @@ server *replica_server(void)
     return the_replica;
 }
 
-lk_lock *replica_lock(siglocking *f, const char *name)
+lk_lock *replica_lock(locking *f, const char *name)
 {
-    return locking_lock(f->base, locking_open(f->base, NULL), name);
+    return locking_lock(f, locking_open(f, NULL), name);
 }
 
 lk_hold *replica_hold(lk_lock *lock, const lk_acquire_options *options)
@@ -84,12 +84,6 @@ lk_hold *replica_hold(lk_lock *lock, const lk_acquire_options *options)
 
     assert_status(lk_lock_acquire(lock, 0, options, &hold), LK_OK);
     return hold;
-}
-
-call *replica_call(siglocking *f)
-{
-    assert_true(f->wait_count < SIG_WAITS);
-    return &f->waits[f->wait_count++];
 }
 
 lk_status replica_release(call *c)

@@ -1,107 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/scene.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "support/check.h"
 #include "support/wait.h"
 
-struct attempt {
-    pthread_t id;
-    lk_lock *lock;
-    int64_t wait_ms;
-    lk_acquire_options options;
-    lk_status status;
-    lk_hold *hold;
-    uint64_t began_at, ended_at;
-    _Atomic bool has_ended;
-    bool is_joined;
-};
+/* COMMAND_MS: the default. */
+enum { OFFLINE_MS = 5000, COMMAND_MS = 2000 };
 
 /* ---- setup --------------------------------------------------------------- */
 
-/* Options NULL: the usual ones, but a slow machine may be offline for longer. */
-static bool client_open(const char *url, const lk_client_options *options,
-                        lk_client **ret_client, lk_lock **ret_lock)
+/* options: may be NULL. A slow machine may be offline for longer, unless they say for
+   how long. */
+static void
+enter(locking *f, actor *a, const char *url, const lk_client_options *options)
 {
-    const lk_client_options usual = {LK_CLIENT_OPTIONS_INIT,
-                                     .offline_ms = wait_scaled_ms(5000)};
+    lk_client_options patient = {LK_CLIENT_OPTIONS_INIT};
 
-    if (options == NULL)
-        options = &usual;
-    return lk_client_open(ret_client, url, options) == LK_OK &&
-           lk_lock_new(ret_lock, *ret_client, "job", NULL) == LK_OK;
+    if (options != NULL)
+        patient = *options;
+    if (patient.offline_ms == 0)
+        patient.offline_ms = wait_limit_ms(OFFLINE_MS);
+    if (patient.command_timeout_ms == 0)
+        patient.command_timeout_ms = COMMAND_MS;
+    a->client = locking_open_url(f, url, &patient);
+    a->lock = locking_lock(f, a->client, "job");
 }
 
 int scene_setup(void **state)
 {
-    scene *sc = calloc(1, sizeof(*sc));
+    locking *f;
 
-    *state = sc;
-    if (sc == NULL)
-        return 1;
-    sc->server = server_start(NULL);
-    if (sc->server == NULL)
-        return 1;
-    sc->proxy = proxy_start(server_socket(sc->server));
-    return sc->proxy == NULL ||
-           !client_open(server_url(sc->server), NULL, &sc->near,
-                        &sc->near_lock) ||
-           !client_open(server_url(sc->server), NULL, &sc->third,
-                        &sc->third_lock);
-}
-
-static void attempt_join(attempt *a)
-{
-    if (!a->is_joined)
-        (void)pthread_join(a->id, NULL);
-    a->is_joined = true;
-}
-
-static void attempt_free(attempt *a)
-{
-    attempt_join(a);
-    if (a->hold != NULL)
-        (void)lk_hold_release(a->hold);
-    free(a);
-}
-
-int scene_teardown(void **state)
-{
-    scene *sc = *state;
-    lk_client *clients[] = {sc->far, sc->near, sc->third};
-
-    for (unsigned i = 0; i < 3; i++)
-        if (clients[i] != NULL)
-            (void)lk_client_shutdown(clients[i], 0);
-    for (unsigned i = 0; i < sc->attempt_count; i++)
-        attempt_free(sc->attempts[i]);
-    lk_lock_free(sc->far_lock);
-    lk_lock_free(sc->near_lock);
-    lk_lock_free(sc->third_lock);
-    for (unsigned i = 0; i < 3; i++)
-        lk_client_free(clients[i]);
-    proxy_stop(sc->proxy);
-    server_stop(sc->server);
-    free(sc);
+    if (locking_setup(state) != 0)
+        return -1;
+    f = *state;
+    locking_own_server(f, NULL);
+    (void)locking_proxy(f);
+    enter(f, &f->near, server_url(f->server), NULL);
+    enter(f, &f->third, server_url(f->server), NULL);
     return 0;
 }
 
-void scene_open_far(scene *sc, const lk_client_options *options)
+void scene_open_far(locking *f, const lk_client_options *options)
 {
-    assert_true(
-        client_open(proxy_url(sc->proxy), options, &sc->far, &sc->far_lock));
-    assert_status(lk_client_wait_ready(sc->far, SCENE_MS), LK_OK);
+    enter(f, &f->far, proxy_url(f->proxy), options);
+    assert_status(lk_client_wait_ready(f->far.client, SCENE_MS), LK_OK);
 }
 
-void scene_far(scene *sc, const lk_client_options *options)
+void scene_far(locking *f, const lk_client_options *options)
 {
-    scene_open_far(sc, options);
-    assert_status(lk_hold_release(scene_hold(sc->far_lock, NULL)), LK_OK);
-    assert_true(scene_connects(sc->far, 2));
-    scene_is_clean(sc);
+    scene_open_far(f, options);
+    assert_status(lk_hold_release(scene_hold(f->far.lock, NULL)), LK_OK);
+    assert_true(scene_connects(f->far.client, 2));
+    scene_is_clean(f);
 }
 
 lk_hold *scene_hold(lk_lock *lock, const lk_acquire_options *options)
@@ -112,74 +64,10 @@ lk_hold *scene_hold(lk_lock *lock, const lk_acquire_options *options)
     return hold;
 }
 
-/* ---- attempts ------------------------------------------------------------ */
-
-static void *attempt_run(void *data)
-{
-    attempt *a = data;
-
-    a->status = lk_lock_acquire(a->lock, a->wait_ms, &a->options, &a->hold);
-    a->ended_at = wait_now_ms();
-    a->has_ended = true;
-    return NULL;
-}
-
-attempt *scene_attempt(scene *sc, lk_lock *lock, int64_t wait_ms,
-                       const lk_acquire_options *options)
-{
-    attempt *a = calloc(1, sizeof(*a));
-
-    assert_non_null(a);
-    assert_true(sc->attempt_count < SCENE_ATTEMPTS);
-    a->lock = lock;
-    a->wait_ms = wait_ms;
-    a->options = (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    if (options != NULL)
-        a->options = *options;
-    a->began_at = wait_now_ms();
-    assert_int_equal(pthread_create(&a->id, NULL, attempt_run, a), 0);
-    sc->attempts[sc->attempt_count++] = a;
-    return a;
-}
-
-static bool has_ended(void *data)
-{
-    const attempt *a = data;
-
-    return atomic_load(&a->has_ended);
-}
-
-bool attempt_has_ended(attempt *a, unsigned deadline_ms)
-{
-    return wait_until(has_ended, a, deadline_ms);
-}
-
-lk_status attempt_status(attempt *a)
-{
-    assert_true(attempt_has_ended(a, SCENE_MS));
-    attempt_join(a);
-    return a->status;
-}
-
-lk_hold *attempt_hold(attempt *a)
-{
-    lk_hold *hold;
-
-    assert_status(attempt_status(a), LK_OK);
-    hold = a->hold;
-    a->hold = NULL;
-    return hold;
-}
-
-uint64_t attempt_took_ms(attempt *a)
-{
-    return a->ended_at - a->began_at;
-}
-
 /* ---- the server ---------------------------------------------------------- */
 
 typedef struct question {
-    scene *scene;
+    locking *f;
     const char *command;
     long long integer;
     bool or_more;
@@ -188,68 +76,60 @@ typedef struct question {
 static bool is_answered_so(void *data)
 {
     const question *q = data;
-    redisReply *reply = server_command(q->scene->server, q->command);
+    redisReply *reply = server_command(q->f->server, q->command);
     long long answer = reply->type == REDIS_REPLY_INTEGER ? reply->integer : -9;
 
     freeReplyObject(reply);
     return q->or_more ? answer >= q->integer : answer == q->integer;
 }
 
-bool scene_becomes(scene *sc, const char *command, long long integer)
+bool scene_becomes(locking *f, const char *command, long long integer)
 {
-    question q = {sc, command, integer, false};
+    question q = {f, command, integer, false};
 
     return wait_until(is_answered_so, &q, SCENE_MS);
 }
 
-bool scene_reaches(scene *sc, const char *command, long long integer)
+bool scene_reaches(locking *f, const char *command, long long integer)
 {
-    question q = {sc, command, integer, true};
+    question q = {f, command, integer, true};
 
     return wait_until(is_answered_so, &q, SCENE_MS);
 }
 
-void scene_command(scene *sc, const char *command)
+void scene_command(locking *f, const char *command)
 {
-    redisReply *reply = server_command(sc->server, command);
+    redisReply *reply = server_command(f->server, command);
 
     assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
     freeReplyObject(reply);
 }
 
-void scene_deafens(scene *sc, int inbox)
+void scene_deafens(locking *f, int inbox)
 {
-    long long before = server_integer(sc->server, SCENE_INBOXES);
+    long long before = server_integer(f->server, SCENE_INBOXES);
 
-    proxy_reset(sc->proxy, inbox);
-    assert_true(scene_becomes(sc, SCENE_INBOXES, before - 1));
+    proxy_reset(f->proxy, inbox);
+    assert_true(scene_becomes(f, SCENE_INBOXES, before - 1));
 }
 
-long long scene_immortal_keys(scene *sc)
+long long scene_immortal_keys(locking *f)
 {
-    redisReply *keys = server_command(sc->server, "KEYS *");
+    redisReply *keys = server_command(f->server, "KEYS *");
     long long count = 0;
 
     for (size_t i = 0; i < keys->elements; i++)
-        count += server_integer(sc->server, "PTTL %b", keys->element[i]->str,
+        count += server_integer(f->server, "PTTL %b", keys->element[i]->str,
                                 keys->element[i]->len) == -1;
     freeReplyObject(keys);
     return count;
 }
 
-void scene_is_clean(scene *sc)
+void scene_is_clean(locking *f)
 {
-    assert_true(scene_becomes(sc, "EXISTS job", 0));
-    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 0));
-    assert_int_equal(scene_immortal_keys(sc), 0);
-}
-
-lk_client_stats scene_stats(lk_client *client)
-{
-    lk_client_stats stats = {.size = sizeof(stats)};
-
-    assert_status(lk_client_stats_get(client, &stats), LK_OK);
-    return stats;
+    assert_true(scene_becomes(f, "EXISTS job", 0));
+    assert_true(scene_becomes(f, SERVER_WAITERS("job"), 0));
+    assert_int_equal(scene_immortal_keys(f), 0);
 }
 
 typedef struct connections {
@@ -261,7 +141,7 @@ static bool is_connected(void *data)
 {
     const connections *c = data;
 
-    return scene_stats(c->client).connects >= c->least;
+    return locking_stats(c->client).connects >= c->least;
 }
 
 bool scene_connects(lk_client *client, uint64_t connects)
@@ -272,44 +152,29 @@ bool scene_connects(lk_client *client, uint64_t connects)
 /* What a client has counted. */
 typedef struct tally {
     lk_client *client;
-    uint64_t renewals, rechecks, replies; /* at the least */
-    bool is_calm;                         /* nothing is under way besides */
+    uint64_t rechecks, replies; /* at the least */
+    bool is_calm;               /* nothing is under way besides */
 } tally;
 
 static bool is_counted(void *data)
 {
     const tally *t = data;
-    lk_client_stats stats = scene_stats(t->client);
+    lk_client_stats stats = locking_stats(t->client);
 
-    return stats.renewals >= t->renewals && stats.rechecks >= t->rechecks &&
-           stats.replies >= t->replies && (!t->is_calm || stats.pending == 0);
-}
-
-void scene_renews(lk_client *client, uint64_t times)
-{
-    tally t = {client, scene_stats(client).renewals + times, 0, 0, false};
-
-    assert_true(wait_until(is_counted, &t, SCENE_MS));
+    return stats.rechecks >= t->rechecks && stats.replies >= t->replies &&
+           (!t->is_calm || stats.pending == 0);
 }
 
 void scene_looks(lk_client *client, uint64_t times)
 {
-    tally t = {client, 0, scene_stats(client).rechecks + times, 0, false};
+    tally t = {client, locking_stats(client).rechecks + times, 0, false};
 
     assert_true(wait_until(is_counted, &t, SCENE_MS));
 }
 
 void scene_hears(lk_client *client, uint64_t times)
 {
-    tally t = {client, 0, 0, scene_stats(client).replies + times, true};
+    tally t = {client, 0, locking_stats(client).replies + times, true};
 
     assert_true(wait_until(is_counted, &t, SCENE_MS));
-}
-
-void scene_pass_ms(unsigned ms)
-{
-    struct timespec span = {.tv_sec = ms / 1000,
-                            .tv_nsec = (long)(ms % 1000) * 1000000};
-
-    (void)nanosleep(&span, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "support/check.h"
 #include "support/keeper.h"
 #include "support/server.h"
 #include "support/tool.h"
@@ -29,8 +30,8 @@ typedef struct seeing {
 int seeing_setup(void **state);
 int seeing_teardown(void **state);
 
-#define SEEING_TEST(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, seeing_setup, seeing_teardown)
+#define SEEING_TEST(name)                                                      \
+    CHECK_TEST_OF(name, seeing *f, seeing_setup, seeing_teardown)
 
 /* A process at that server. */
 pid_t seeing_start(seeing *f, keeper_how how);

@@ -9,35 +9,16 @@
 
 enum { BOOKS_MS = 5000 };
 
-int semaphores_setup(void **state)
-{
-    return locking_setup_above(state, sizeof(semaphores));
-}
-
-int semaphores_teardown(void **state)
-{
-    semaphores *f = *state;
-
-    locking_end_waits(f->base);
-    for (size_t i = 0; i < f->handle_count; i++)
-        lk_semaphore_free(f->handles[i]);
-    return locking_teardown_above(state);
-}
-
-/* ---- handles ---- */
-
-lk_semaphore *sem_with(semaphores *f, lk_client *client, const char *name,
+lk_semaphore *sem_with(locking *f, lk_client *client, const char *name,
                        const lk_semaphore_options *options)
 {
     lk_semaphore *semaphore = NULL;
 
-    assert_true(f->handle_count < SEM_HANDLES);
     assert_status(lk_semaphore_new(&semaphore, client, name, options), LK_OK);
-    f->handles[f->handle_count++] = semaphore;
-    return semaphore;
+    return locking_keep(f, kinds[KIND_SEMAPHORE], client, semaphore);
 }
 
-lk_semaphore *sem_of(semaphores *f, lk_client *client, uint64_t permits)
+lk_semaphore *sem_of(locking *f, lk_client *client, uint64_t permits)
 {
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = permits};
@@ -45,31 +26,26 @@ lk_semaphore *sem_of(semaphores *f, lk_client *client, uint64_t permits)
     return sem_with(f, client, "n", &options);
 }
 
-lk_semaphore *sem_new(semaphores *f, uint64_t permits)
+lk_semaphore *sem_new(locking *f, uint64_t permits)
 {
-    return sem_of(f, locking_open(f->base, NULL), permits);
+    return sem_of(f, locking_open(f, NULL), permits);
 }
 
-lk_semaphore *sem_calm(semaphores *f, uint64_t permits)
+lk_semaphore *sem_calm(locking *f, uint64_t permits)
 {
-    return sem_of(f, locking_open_calm(f->base, NULL), permits);
+    return sem_of(f, locking_open_calm(f, NULL), permits);
 }
 
 lk_hold *
 sem_hold_for(lk_semaphore *semaphore, uint64_t count, uint64_t lease_ms)
 {
-    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .lease_ms = lease_ms};
-    lk_hold *hold = NULL;
-
-    assert_status(lk_semaphore_acquire(semaphore, count, 0, &options, &hold),
-                  LK_OK);
-    return hold;
+    return locking_hold_leased(kinds[KIND_SEMAPHORE], semaphore, count,
+                               lease_ms);
 }
 
 lk_hold *sem_hold(lk_semaphore *semaphore, uint64_t count)
 {
-    return sem_hold_for(semaphore, count, 0);
+    return locking_hold_as(kinds[KIND_SEMAPHORE], semaphore, count, NULL);
 }
 
 void sem_assert_busy(lk_semaphore *semaphore, uint64_t count)
@@ -81,34 +57,24 @@ void sem_assert_busy(lk_semaphore *semaphore, uint64_t count)
     assert_null(none);
 }
 
-/* ---- threads ---- */
-
-static lk_status acquire(taker *t)
-{
-    return lk_semaphore_acquire(t->object, t->share, t->wait_ms, &t->options,
-                                &t->hold);
-}
-
-taker *sem_take(semaphores *f, lk_semaphore *semaphore, uint64_t count,
+taker *sem_take(locking *f, lk_semaphore *semaphore, uint64_t count,
                 int64_t wait_ms, const lk_acquire_options *options)
 {
-    return taker_start(&f->base->takers, acquire, semaphore, count, wait_ms,
-                       options);
+    return locking_take_as(f, kinds[KIND_SEMAPHORE], semaphore, count, wait_ms,
+                           options);
 }
 
-taker *sem_queue_up(semaphores *f, lk_semaphore *semaphore, uint64_t count,
+taker *sem_queue_up(locking *f, lk_semaphore *semaphore, uint64_t count,
                     long long place)
 {
-    taker *t = sem_take(f, semaphore, count, LK_FOREVER, NULL);
-
-    locking_wait_queued(f->base, "n", place);
-    return t;
+    return locking_queue_up_as(f, kinds[KIND_SEMAPHORE], semaphore, count,
+                               place);
 }
 
 /* ---- looking on ---- */
 
 struct books {
-    semaphores *f;
+    locking *f;
     long long permits, free;
 };
 
@@ -117,8 +83,7 @@ static bool is_balanced(void *data)
 {
     struct books *books = data;
 
-    return server_integer(books->f->base->server,
-                          "EVAL %s 2 n {n}:timeout %lld %lld",
+    return server_integer(books->f->server, "EVAL %s 2 n {n}:timeout %lld %lld",
                           "local free = tonumber(redis.call('GET', KEYS[1]))"
                           " local taken = redis.call('ZCARD', KEYS[2])"
                           " return free == tonumber(ARGV[2])"
@@ -126,21 +91,20 @@ static bool is_balanced(void *data)
                           books->permits, books->free) == 1;
 }
 
-void sem_assert_books(semaphores *f, long long permits, long long free)
+void sem_assert_books(locking *f, long long permits, long long free)
 {
     struct books books = {f, permits, free};
 
     if (wait_until(is_balanced, &books, BOOKS_MS))
         return;
     fail_msg("%lld free and %lld taken, not %lld of %lld free",
-             server_integer(f->base->server, "INCRBY n 0"),
-             server_integer(f->base->server, "ZCARD {n}:timeout"), free,
-             permits);
+             server_integer(f->server, "INCRBY n 0"),
+             server_integer(f->server, "ZCARD {n}:timeout"), free, permits);
 }
 
-void sem_assert_clean(semaphores *f, long long permits)
+void sem_assert_clean(locking *f, long long permits)
 {
     sem_assert_books(f, permits, permits);
-    locking_wait_queued(f->base, "n", 0);
-    locking_wait_integer(f->base, 0, "HLEN %s", "latchkey:{n}:h");
+    locking_wait_queued(f, "n", 0);
+    locking_wait_integer(f, 0, "HLEN %s", "latchkey:{n}:h");
 }

@@ -46,6 +46,8 @@ static bool servers_start(sentinels *g, const char *const *extra)
                                         NULL};
     const char *const announce[] = {"--replica-announce-ip", g->host, NULL};
     static const char *const tls[] = {"--tls-replication", "yes", NULL};
+    /* localhost is ::1 as well, where there is such an address. */
+    static const char *const both[] = {"--bind", "127.0.0.1", "-::1", NULL};
 
     for (size_t i = 0; i < SENTINELS_SERVERS; i++) {
         const char *args[ARGS] = {NULL};
@@ -53,6 +55,7 @@ static bool servers_start(sentinels *g, const char *const *extra)
         args_add(args, fixed);
         args_add(args, g->is_tls ? tls : NULL);
         args_add(args, announce);
+        args_add(args, strcmp(g->host, "localhost") == 0 ? both : NULL);
         args_add(args, extra);
         g->servers[i] =
             g->is_tls ? server_start_tls(args) : server_start_tcp(args);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "support/login.h"
+#include "support/paths.h"
 
 /* Appends a list that ends with NULL. False: it does not fit. */
 static bool argv_add(const char **argv, size_t *n, const char *const *more)

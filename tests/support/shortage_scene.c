@@ -23,7 +23,7 @@ static bool is_answer(lk_status status)
                                         LK_ETIMEDOUT, LK_EINDOUBT, LK_ELOST,
                                         LK_EBUSY,     LK_ECLOSED,  LK_ECANCELED,
                                         LK_ENOTHELD,  LK_EUNSET,   LK_EALREADY,
-                                        LK_EQUORUM,   LK_EGONE};
+                                        LK_EQUORUM,   LK_EGONE,    LK_EPENDING};
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         if (status == answers[i])

@@ -40,12 +40,14 @@ void shortage_latch_all_ways(shortage *s)
     lk_client *client = shortage_open(s);
     lk_latch *latch = NULL;
     bool is_open;
+    uint64_t count;
     shortage_async a = {.s = s};
 
     if (client != NULL &&
         shortage_good(s, "latch",
                       lk_latch_new(&latch, client, s->name, &short_one))) {
         (void)shortage_good(s, "arrive", lk_latch_arrive(latch, 2, "one"));
+        (void)shortage_good(s, "count", lk_latch_count(latch, &count));
         (void)shortage_good(s, "leave", lk_latch_leave(latch, "one", &is_open));
         (void)shortage_good(s, "reset", lk_latch_reset(latch, 1));
         shortage_begin(&a, lk_latch_wait_async(latch, WAIT_MS, NULL,

@@ -6,8 +6,8 @@
 
 /*
  * Short histories for tests of the checker: a line for an event. One of them is
- * told amid a valid history of others, so that what is found in it is found in
- * the midst of what is as it should be.
+ * told amid valid ones, so that what is found in it is found in the midst of what
+ * is as it should be.
  *
  * Times are milliseconds, of deadlines as well. The processes are 1 to 9. An
  * operation is the hold that it gets.
@@ -79,13 +79,11 @@ typedef struct story {
     LEAVES(ms, who, op, of), HAS_LEFT((ms) + 1, who, op)
 
 /*
- * Tells it amid a valid history, and fails the test unless just that was found.
- * Leases that are not given are of a second, and the hold is renewed; one of
- * STORY_UNNAMED is none.
+ * Tells each amid the valid ones, and fails the test unless just that was found
+ * which it names. Leases that are not given are of a second, and the hold is
+ * renewed; one of STORY_UNNAMED is none.
  */
-void story_tell(const story *s, uint64_t seed);
-
-/* The same of each, amid several valid histories. */
-void story_tell_all(const story *stories, size_t count);
+void story_tell_all(const story *stories, size_t count, const story *valid,
+                    size_t valid_count);
 
 #endif /* LK_TESTS_SUPPORT_STORY_H */

@@ -9,14 +9,15 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { JOIN_MS = 10000 };
+enum { JOIN_MS = 60000 };
 
 static void *run(void *data)
 {
     taker *t = data;
     uint64_t begin = wait_now_ms();
 
-    t->status = t->acquire(t);
+    t->status = kind_acquire(t->kind, t->handle, t->count, t->wait_ms,
+                             &t->options, &t->hold);
     if (t->status == LK_OK)
         t->turn = atomic_fetch_add(t->turns, 1) + 1;
     (void)snprintf(t->words, sizeof(t->words), "%s", lk_last_error());
@@ -25,17 +26,16 @@ static void *run(void *data)
     return NULL;
 }
 
-taker *taker_start(taker_list *all, taker_acquire *acquire, void *object,
-                   uint64_t share, int64_t wait_ms,
-                   const lk_acquire_options *options)
+taker *taker_start(taker_list *all, const kind *k, void *handle, uint64_t count,
+                   int64_t wait_ms, const lk_acquire_options *options)
 {
     taker *t = calloc(1, sizeof(*t));
 
     assert_non_null(t);
     assert_true(all->count < TAKERS);
-    t->acquire = acquire;
-    t->object = object;
-    t->share = share;
+    t->kind = k;
+    t->handle = handle;
+    t->count = count;
     t->wait_ms = wait_ms;
     t->turns = &all->turns;
     t->options = options != NULL
@@ -57,9 +57,14 @@ static bool is_done(void *data)
     return !taker_waits(data);
 }
 
+bool taker_ends(taker *t, unsigned deadline_ms)
+{
+    return wait_until(is_done, t, deadline_ms);
+}
+
 lk_status taker_join(taker *t)
 {
-    if (!wait_until(is_done, t, JOIN_MS))
+    if (!taker_ends(t, JOIN_MS))
         fail_msg("a thread does not come back");
     if (!t->joined)
         (void)pthread_join(t->thread, NULL);
@@ -67,14 +72,19 @@ lk_status taker_join(taker *t)
     return t->status;
 }
 
-lk_status taker_release(taker *t)
+lk_hold *taker_hold(taker *t)
 {
     lk_hold *hold;
 
     assert_status(taker_join(t), LK_OK);
     hold = t->hold;
     t->hold = NULL;
-    return lk_hold_release(hold);
+    return hold;
+}
+
+lk_status taker_release(taker *t)
+{
+    return lk_hold_release(taker_hold(t));
 }
 
 void takers_end(taker_list *all)

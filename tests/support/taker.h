@@ -2,30 +2,25 @@
 #ifndef LK_TESTS_SUPPORT_TAKER_H
 #define LK_TESTS_SUPPORT_TAKER_H
 
-#include <latchkey/hold.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "support/kind.h"
 
 /*
  * Threads that want something, each once. Those of a test end with it. Whatever
  * cannot be had fails the running test.
  */
 
-enum { TAKERS = 128 };
+enum { TAKERS = 256 };
 
-typedef struct taker taker;
-
-/* Gets t->object into t->hold, in t->wait_ms and with t->options. */
-typedef lk_status taker_acquire(taker *t);
-
-struct taker {
+typedef struct taker {
     pthread_t thread;
-    taker_acquire *acquire;
-    void *object;   /* a lock, a semaphore: what its function takes */
-    uint64_t share; /* the mode or the number of permits, of what has these */
+    const kind *kind;
+    void *handle;   /* of that kind */
+    uint64_t count; /* of permits; 1 of what has none */
     int64_t wait_ms;
     lk_acquire_options options;
     atomic_int *turns; /* of all takers of the test */
@@ -37,7 +32,7 @@ struct taker {
     int turn; /* which of the grants of these its was, from 1 */
     uint64_t took_ms;
     char words[200]; /* of lk_last_error() */
-};
+} taker;
 
 typedef struct taker_list {
     taker *all[TAKERS];
@@ -46,14 +41,17 @@ typedef struct taker_list {
 } taker_list;
 
 /* Starts one; options may be NULL. */
-taker *taker_start(taker_list *all, taker_acquire *acquire, void *object,
-                   uint64_t share, int64_t wait_ms,
-                   const lk_acquire_options *options);
+taker *taker_start(taker_list *all, const kind *k, void *handle, uint64_t count,
+                   int64_t wait_ms, const lk_acquire_options *options);
 
-/* Waits for its end, 10 s at most (scaled), and returns the status. */
+/* Waits for its end, 60 s at most (scaled), and returns the status. */
 lk_status taker_join(taker *t);
-/* Joins it, which must have got what it wants, and releases that. */
+/* Joins it, which must have got what it wants: the caller's hold. */
+lk_hold *taker_hold(taker *t);
+/* The same, and releases it. */
 lk_status taker_release(taker *t);
+/* Whether it ends within so many milliseconds, scaled. */
+bool taker_ends(taker *t, unsigned deadline_ms);
 /* It has not ended yet. */
 bool taker_waits(taker *t);
 

@@ -24,11 +24,11 @@ typedef struct thing {
 } thing;
 
 /* A word for it. */
-const char *thing_word(thing_kind kind);
+const char *thing_word(thing_kind of);
 
 /* handle is NULL unless LK_OK. */
 lk_status
-thing_new(thing *t, thing_kind kind, lk_client *client, const char *name);
+thing_new(thing *t, thing_kind of, lk_client *client, const char *name);
 void thing_free(thing *t);
 
 lk_status thing_acquire(const thing *t, int64_t wait_ms,

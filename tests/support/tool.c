@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/wait.h"
 
 enum {
@@ -457,7 +458,7 @@ unsigned tool_lease_ms(const tool_how *how)
 {
     uint64_t begin = wait_now_ms();
 
-    assert_tool(how, 0, "", "", "run", "n", "true", NULL);
+    assert_tool(how, 0, "", "", "lock", "n", "true", NULL);
     return wait_lease_over_ms(wait_now_ms() - begin);
 }
 

@@ -11,14 +11,6 @@ int tooling_start(void **state)
     return 0;
 }
 
-int tooling_start_tcp(void **state)
-{
-    if (one_server_start_tcp(state) != 0)
-        return -1;
-    how = (tool_how){.url = server_url(redis)};
-    return 0;
-}
-
 int tooling_stop(void **state)
 {
     tool_free_all();

@@ -2,6 +2,7 @@
 #ifndef LK_TESTS_SUPPORT_TOOLING_H
 #define LK_TESTS_SUPPORT_TOOLING_H
 
+#include "support/check.h"
 #include "support/one_server.h"
 #include "support/tool.h"
 
@@ -15,10 +16,9 @@ extern tool_how how;
 
 /* For cmocka. */
 int tooling_start(void **state);
-int tooling_start_tcp(void **state);
 int tooling_stop(void **state);
 int tooling_teardown(void **state);
 
-#define TOOLING_TEST(f) cmocka_unit_test_teardown(f, tooling_teardown)
+#define TOOLING_TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, tooling_teardown)
 
 #endif /* LK_TESTS_SUPPORT_TOOLING_H */

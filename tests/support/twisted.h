@@ -4,18 +4,15 @@
 
 #include <latchkey/latchkey.h>
 
-#include "server/server.h"
-#include "support/fake_world.h"
 #include "support/twist.h"
+#include "world/host.h"
 
 /*
- * Two clients of one simulated server, which runs the real scripts: one whose
- * answers may be changed on their way, and an honest one. Each has a world of
- * its own, whose time passes only while it runs; the server's clock goes on
- * with either.
+ * Two clients of one of the simulator's servers, which runs the real scripts: one whose
+ * answers may be changed on their way, and an honest one.
  */
 
-enum { TWISTED_CALLS = 256, TWISTED_LINKS = 64 };
+enum { TWISTED_CALLS = 256 };
 
 /* One script that the first client has run. */
 typedef struct twisted_call {
@@ -31,21 +28,12 @@ typedef struct twisted_plan {
     const char *answer; /* whole, instead; NULL: none */
 } twisted_plan;
 
-typedef struct twisted twisted;
-
-typedef struct twisted_link {
-    twisted *of;
-    bool is_honest;
-    bool is_taken; /* what is said is kept back, in said */
-    fake_link *link;
-    sim_session *session; /* NULL: closed */
-    char *said;
-    size_t said_size;
-} twisted_link;
-
-struct twisted {
-    sim_server *server;
-    fake_world *world, *honest_world;
+typedef struct twisted {
+    sim_schedule schedule;
+    sim_host host;
+    sim_peer liar; /* the host, as the first client finds it */
+    sim_peer *peers[2], *honest_peers[2];
+    sim_process process, honest_process;
     lk_client *client, *honest;
 
     twisted_plan plan;
@@ -53,14 +41,14 @@ struct twisted {
     bool has_lied;     /* an answer may have said what is not so */
     char wrong[240];   /* what must not be; "": nothing */
 
+    const lk__link *taken; /* what is said to it is kept back, in said */
+    sim_buffer said;
+
     twisted_call calls[TWISTED_CALLS];
     unsigned call_count;
     unsigned commands;
     unsigned begun, ended; /* calls that do not wait */
-
-    twisted_link links[TWISTED_LINKS];
-    unsigned link_count;
-};
+} twisted;
 
 /* Both clients are ready. */
 void twisted_open(twisted *t, sim_engine *engine);
@@ -73,8 +61,7 @@ void twisted_close(twisted *t);
 /* What must not be; the first one is kept. */
 void twisted_wrong(twisted *t, const char *what, lk_status status);
 
-/* Lets time pass for the first client, or for the other. */
+/* Lets time pass. */
 void twisted_run_ms(twisted *t, uint64_t ms);
-void twisted_run_honest_ms(twisted *t, uint64_t ms);
 
 #endif /* LK_TESTS_SUPPORT_TWISTED_H */

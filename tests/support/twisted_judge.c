@@ -28,8 +28,7 @@ bool twisted_good(twisted *t, const char *what, lk_status status)
 void twisted_in_time(twisted *t, const char *what, uint64_t began,
                      uint64_t wait_ms)
 {
-    if (fake_world_now(t->world) >
-        began + (wait_ms + TWISTED_LATE_MS) * FAKE_MS)
+    if (t->schedule.now > began + (wait_ms + TWISTED_LATE_MS) * SIM_MS)
         twisted_wrong(t, what, LK_ETIMEDOUT);
 }
 
@@ -64,7 +63,7 @@ bool twisted_had(twisted *t, const char *what, thing_kind kind,
 
 void twisted_give(twisted *t, lk_hold *hold)
 {
-    uint64_t began = fake_world_now(t->world);
+    uint64_t began = t->schedule.now;
 
     if (hold == NULL)
         return;

@@ -35,7 +35,7 @@ static void on_acquire(lk_status status, lk_hold *hold, void *data)
 
 static lk_hold *take(twisted *t, const thing *it, int64_t wait_ms)
 {
-    uint64_t began = fake_world_now(t->world);
+    uint64_t began = t->schedule.now;
     lk_hold *hold = NULL;
     lk_status status = thing_acquire(it, wait_ms, NULL, &hold);
 
@@ -97,41 +97,40 @@ static void carried(twisted *t, thing_kind kind)
 }
 
 typedef struct later {
-    twisted *t;
-    lk_hold *hold; /* NULL: released */
+    sim_event event; /* first */
+    lk_hold *hold;   /* NULL: released */
 } later;
 
-static void release_honest(void *data)
+static void release_honest(later *l)
 {
-    later *l = data;
-
     if (l->hold != NULL)
         (void)lk_hold_release(l->hold);
     l->hold = NULL;
 }
 
-static void release_at(later *l, uint64_t ms)
+static void on_later(sim_event *event)
 {
-    fake_world_at(l->t->world, fake_world_now(l->t->world) + ms * FAKE_MS,
-                  release_honest, l);
+    release_honest((later *)event);
 }
 
 /* Two wait, until what another holds becomes free. */
 static void wait_for(twisted *t, thing_kind kind)
 {
     thing theirs, it;
-    later l = {.t = t, .hold = take_honest(t, &theirs, kind)};
+    later l = {{.happen = on_later}, take_honest(t, &theirs, kind)};
     async second = {.t = t, .kind = kind};
     lk_hold *hold;
 
     (void)twisted_good(t, "new", thing_new(&it, kind, t->client, "n"));
     twisted_begun(t,
                   thing_acquire_async(&it, WAIT_MS, NULL, on_acquire, &second));
-    release_at(&l, WAIT_MS / 2);
+    sim_event_set(&t->schedule, &l.event,
+                  t->schedule.now + WAIT_MS / 2 * SIM_MS);
     hold = take(t, &it, WAIT_MS);
     twisted_give(t, hold);
     twisted_run_ms(t, WAIT_MS + TWISTED_LATE_MS);
     twisted_give(t, second.hold);
+    sim_event_clear(&t->schedule, &l.event);
     release_honest(&l);
     thing_free(&it);
     thing_free(&theirs);
@@ -177,7 +176,7 @@ static void canceled(twisted *t, thing_kind kind)
 static void gives_up(twisted *t, thing_kind kind)
 {
     thing theirs, it;
-    later l = {.t = t, .hold = take_honest(t, &theirs, kind)};
+    later l = {{.happen = on_later}, take_honest(t, &theirs, kind)};
 
     (void)twisted_good(t, "new", thing_new(&it, kind, t->client, "n"));
     twisted_give(t, take(t, &it, SHORT_MS));
@@ -206,14 +205,14 @@ static void hands_over(twisted *t, thing_kind kind)
         thing_acquire_async(&theirs, EXTENDED_MS, NULL, on_honest, &next) !=
             LK_OK)
         twisted_wrong(t, "the honest one", LK_OK);
-    twisted_run_honest_ms(t, CALM_MS);
+    twisted_run_ms(t, CALM_MS);
     twisted_give(t, hold);
     twisted_run_ms(t, CALM_MS);
-    twisted_run_honest_ms(t, CALM_MS);
+    twisted_run_ms(t, CALM_MS);
     if (next != NULL)
         (void)lk_hold_release(next);
     next = NULL;
-    twisted_run_honest_ms(t, EXTENDED_MS + TWISTED_LATE_MS);
+    twisted_run_ms(t, EXTENDED_MS + TWISTED_LATE_MS);
     if (next != NULL)
         (void)lk_hold_release(next);
     thing_free(&it);
@@ -241,7 +240,7 @@ static void passed_within(twisted *t, thing_kind kind)
 static void operated(twisted *t, thing_kind kind)
 {
     thing theirs, it;
-    later l = {.t = t, .hold = take_honest(t, &theirs, kind)};
+    later l = {{.happen = on_later}, take_honest(t, &theirs, kind)};
     char owner[80] = "nobody:1";
     lk_info *info = NULL;
     int64_t left_ms;
@@ -254,7 +253,7 @@ static void operated(twisted *t, thing_kind kind)
     }
     (void)twisted_good(t, "revoke", thing_revoke(&it, owner, &left_ms));
     (void)twisted_good(t, "force", thing_force(&it, owner));
-    twisted_run_honest_ms(t, CALM_MS);
+    twisted_run_ms(t, CALM_MS);
     release_honest(&l);
     thing_free(&it);
     thing_free(&theirs);

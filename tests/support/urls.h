@@ -17,7 +17,7 @@ extern lk__url url;
 /* For cmocka. */
 int urls_end(void **state);
 
-#define URL_TEST(f) cmocka_unit_test_teardown(f, urls_end)
+#define URL_TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, urls_end)
 
 /* It must be understood. */
 void url_read(const char *text);

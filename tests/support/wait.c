@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/wait.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     CROWD_POLLS = 50, /* so often it is looked how busy the machine is */
-    WINDOW_MS = 2000  /* what is shorter is a window, and no deadline */
+    WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
+    QUARTER_MS = 250,
+    QUARTERS_MOST = 8
 };
 
 uint64_t wait_now_ms(void)
@@ -38,9 +40,50 @@ unsigned wait_scaled_ms(unsigned ms)
     return scaled < 1e9 ? (unsigned)scaled : 1000000000U;
 }
 
+enum { LATELY, NOW = 3, NUMBERS }; /* in /proc/loadavg */
+
+/* How many threads are ready to run, or were in the last minute on average, if that is
+   more: what is judged afterwards may have been crowded before. 0: it is not known. */
+static double threads_ready(void)
+{
+    FILE *file = fopen("/proc/loadavg", "re");
+    double numbers[NUMBERS] = {0};
+    char text[128] = "", *at = text;
+
+    if (file == NULL)
+        return 0;
+    (void)!fgets(text, sizeof(text), file);
+    (void)fclose(file);
+    for (int i = 0; i < NUMBERS; i++)
+        numbers[i] = strtod(at, &at);
+    return numbers[NOW] > numbers[LATELY] ? numbers[NOW] : numbers[LATELY];
+}
+
+/* How many threads are ready to run for each processor; 1 if that many may. */
+static double crowd(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    double each = processors > 0 ? threads_ready() / (double)processors : 1.0;
+
+    return each > 1.0 ? each : 1.0;
+}
+
+static unsigned lease_ms;
+static pthread_once_t lease_once = PTHREAD_ONCE_INIT;
+
+static void lease_choose(void)
+{
+    double quarters = crowd();
+
+    if (quarters > QUARTERS_MOST)
+        quarters = QUARTERS_MOST;
+    lease_ms = 1000 + (unsigned)(wait_scaled_ms(QUARTER_MS) * quarters);
+}
+
 unsigned wait_lease_ms(void)
 {
-    return 1000 + wait_scaled_ms(250);
+    (void)pthread_once(&lease_once, lease_choose);
+    return lease_ms;
 }
 
 unsigned wait_lease_over_ms(uint64_t took_ms)
@@ -48,51 +91,37 @@ unsigned wait_lease_over_ms(uint64_t took_ms)
     return wait_lease_ms() + 2 * (unsigned)took_ms;
 }
 
-/* The fourth word of /proc/loadavg begins with it; 0: it is not known. */
-static unsigned long threads_ready(void)
+wait_span wait_begin(unsigned deadline_ms)
 {
-    FILE *file = fopen("/proc/loadavg", "re");
-    char text[128] = "";
-    const char *at = text;
-
-    if (file == NULL)
-        return 0;
-    (void)!fgets(text, sizeof(text), file);
-    (void)fclose(file);
-    for (int words = 0; words < 3 && at != NULL; words++) {
-        at = strchr(at, ' ');
-        if (at != NULL)
-            at++;
-    }
-    return at != NULL ? strtoul(at, NULL, 10) : 0;
+    return (wait_span){.left_ms = wait_scaled_ms(deadline_ms),
+                       .before = wait_now_ms(),
+                       .each = 1.0,
+                       .is_window = deadline_ms < WINDOW_MS};
 }
 
-/* How many threads are ready to run for each processor; 1 if that many may. */
-static double crowd(void)
+bool wait_goes_on(wait_span *span)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    double each =
-        processors > 0 ? (double)threads_ready() / (double)processors : 1.0;
+    uint64_t now = wait_now_ms();
 
-    return each > 1.0 ? each : 1.0;
+    if (span->left_ms <= 0)
+        return false;
+    span->left_ms -= (double)(now - span->before) / span->each;
+    span->before = now;
+    if (span->left_ms <= 0)
+        return true;
+    if (!span->is_window && ++span->polls % CROWD_POLLS == 0)
+        span->each = crowd();
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return true;
 }
 
 bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
 {
-    double left_ms = wait_scaled_ms(deadline_ms);
-    uint64_t before = wait_now_ms();
-    double each = 1.0;
+    wait_span span = wait_begin(deadline_ms);
 
-    for (unsigned polls = 1; !condition(data); polls++) {
-        uint64_t now = wait_now_ms();
-
-        left_ms -= (double)(now - before) / each;
-        if (left_ms <= 0)
-            return condition(data);
-        before = now;
-        if (deadline_ms >= WINDOW_MS && polls % CROWD_POLLS == 0)
-            each = crowd();
-        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    while (!condition(data)) {
+        if (!wait_goes_on(&span))
+            return false;
     }
     return true;
 }
@@ -100,4 +129,9 @@ bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
 uint64_t wait_allowed_ms(uint64_t most_ms)
 {
     return (uint64_t)((double)most_ms * crowd());
+}
+
+uint64_t wait_limit_ms(unsigned ms)
+{
+    return wait_allowed_ms(wait_scaled_ms(ms));
 }

@@ -30,7 +30,8 @@ unsigned wait_scaled_ms(unsigned ms);
 
 /*
  * A lease that nobody loses to a slow machine: 1 s and a quarter of one more,
- * scaled. For tests that fail when it is lost before they want it to be.
+ * scaled; on a crowded machine up to eight quarters. It stays the same in a process.
+ * For tests that fail when it is lost before they want it to be.
  */
 unsigned wait_lease_ms(void);
 
@@ -43,17 +44,37 @@ unsigned wait_lease_over_ms(uint64_t took_ms);
 /*
  * Asks condition(data) about once in a millisecond until it says true, which
  * is the answer, or until deadline_ms, scaled, have passed: then it is asked a
- * last time. Where more threads are ready to run than there are processors, the
- * time of two seconds and more passes slower by that: a deadline ends only what
- * never comes. What is shorter is a window, in which nothing may happen.
+ * last time. Where more threads are ready to run than there are processors, now or
+ * in the last minute, the time of two seconds and more passes slower by that: a
+ * deadline ends only what never comes. What is shorter is a window, in which
+ * nothing may happen.
  */
 bool wait_until(bool (*condition)(void *data), void *data,
                 unsigned deadline_ms);
 
+/* The same for a condition that stands where it is waited for; see assert_soon(). */
+typedef struct wait_span {
+    double left_ms, each; /* each: so much slower its time passes */
+    uint64_t before;
+    unsigned polls;
+    bool is_window;
+} wait_span;
+
+wait_span wait_begin(unsigned deadline_ms);
+/* Passes a millisecond. False when the condition was asked for the last time. */
+bool wait_goes_on(wait_span *span);
+
 /*
  * The most that something may have taken that takes most_ms on a machine with
- * time: longer while more threads are ready to run than there are processors.
+ * time: longer by as many threads as are ready to run for each processor, now or in
+ * the last minute.
  */
 uint64_t wait_allowed_ms(uint64_t most_ms);
+
+/*
+ * A time limit of the library's, scaled and allowed for: what is to be done within ms
+ * on a machine with time is done within it.
+ */
+uint64_t wait_limit_ms(unsigned ms);
 
 #endif /* LK_TESTS_SUPPORT_WAIT_H */

@@ -111,13 +111,14 @@ void web_wait(uint16_t port, const char *path, const char *text,
 
 char *web_read(int fd, const char *wanted, unsigned deadline_ms)
 {
+    const uint64_t until = wait_now_ms() + wait_scaled_ms(deadline_ms);
     char *text = NULL;
     size_t size = 0, got;
 
     do {
         got = more(fd, &text, size, deadline_ms);
-        if (got == 0)
-            fail_msg("ended before: %s", wanted);
+        if (got == 0 || wait_now_ms() > until)
+            fail_msg("ended, or time did, before: %s", wanted);
         size += got;
     } while (strstr(text, wanted) == NULL);
     return text;

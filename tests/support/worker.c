@@ -89,6 +89,8 @@ workers *workers_start(unsigned n, worker_function function, void *data)
         errno = EINVAL;
     if (n > WORKER_MAX || w->page == MAP_FAILED)
         goto fail;
+    (void)
+        wait_lease_ms(); /* the same for the workers as for who started them */
     while (w->n < n)
         if (!fork_one(w, function, data))
             goto fail;

@@ -119,9 +119,8 @@ static void assert_begins(const char *text, const char *with)
         fail_msg("\"%s\" does not begin with \"%s\"", text, with);
 }
 
-static void a_restart_with_data(void **state)
+CHECK_TEST_OF(a_restart_with_data, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
     char before[512];
 
     ask(s, 0, "SET k v");
@@ -149,18 +148,15 @@ static void a_restart_with_data(void **state)
     assert_string_equal(answer(s, 0, "PUBLISH c x"), ":0\r\n");
 }
 
-static void a_restart_without_data(void **state)
+CHECK_TEST_OF(a_restart_without_data, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
-
     ask(s, 0, "SET k v");
     sim_server_restart(s->server, false);
     assert_string_equal(sim_server_admin(s->server, "DBSIZE"), ":0\r\n");
 }
 
-static void a_snapshot_in_another_server(void **state)
+CHECK_TEST_OF(a_snapshot_in_another_server, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
     sim_server *other = sim_server_new(s->engine, 8, now, s);
     sim_snapshot *snapshot;
     char *older, *copy;
@@ -188,7 +184,7 @@ static void a_snapshot_in_another_server(void **state)
     sim_server_free(other);
 }
 
-static void refusals(void **state)
+CHECK_TEST_OF(refusals, scene *s, set_up, tear_down)
 {
     static const struct {
         sim_refusal refusal;
@@ -209,7 +205,6 @@ static void refusals(void **state)
                  {SIM_REFUSES_CLUSTERDOWN, "EVAL return(1) 1 k",
                   "-CLUSTERDOWN "},
                  {SIM_REFUSES_NOTHING, "PING", "+PONG"}};
-    scene *s = *state;
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sim_server_refuse(s->server, cases[i].refusal);
@@ -222,10 +217,8 @@ static void refusals(void **state)
     assert_int_equal(s->ears[1].ends, 1);
 }
 
-static void a_pop_that_ends_by_its_time(void **state)
+CHECK_TEST_OF(a_pop_that_ends_by_its_time, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
-
     assert_true(sim_server_due(s->server) == UINT64_MAX);
     assert_string_equal(answer(s, 0, "BLPOP l 10"), "");
     ask(s, 0, "PING");
@@ -239,10 +232,8 @@ static void a_pop_that_ends_by_its_time(void **state)
     assert_true(sim_server_due(s->server) == UINT64_MAX);
 }
 
-static void who_waits_longest_is_served(void **state)
+CHECK_TEST_OF(who_waits_longest_is_served, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
-
     ask(s, 1, "BLPOP l 0");
     ask(s, 0, "BLPOP l 0");
     sim_server_admin(s->server, "RPUSH l a b");
@@ -251,10 +242,8 @@ static void who_waits_longest_is_served(void **state)
     assert_string_equal(sim_server_admin(s->server, "EXISTS l"), ":0\r\n");
 }
 
-static void a_wait_for_followers(void **state)
+CHECK_TEST_OF(a_wait_for_followers, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
-
     sim_server_set_followers(s->server, 1);
     assert_string_equal(answer(s, 0, "WAIT 1 500"), ":1\r\n");
     assert_string_equal(answer(s, 0, "WAIT 2 500"), "");
@@ -263,10 +252,8 @@ static void a_wait_for_followers(void **state)
     assert_string_equal(heard(s, 0), ":1\r\n");
 }
 
-static void a_server_that_becomes_a_replica(void **state)
+CHECK_TEST_OF(a_server_that_becomes_a_replica, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
-
     ask(s, 0, "SET k v PX 1000");
     ask(s, 1, "BLPOP l 0");
     sim_server_set_replica(s->server, true);
@@ -283,10 +270,8 @@ static void a_server_that_becomes_a_replica(void **state)
     assert_string_equal(answer(s, 0, "DBSIZE"), ":0\r\n");
 }
 
-static void passwords(void **state)
+CHECK_TEST_OF(passwords, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
-
     sim_server_admin(s->server, "ACL SETUSER default resetpass >secret");
     sim_session_free(s->sessions[1]);
     join(s, 1);
@@ -303,10 +288,9 @@ static void passwords(void **state)
 }
 
 /* All that is there from the begin to the end of a scan is found by it. */
-static void a_scan_of_a_growing_table(void **state)
+CHECK_TEST_OF(a_scan_of_a_growing_table, scene *s, set_up, tear_down)
 {
     enum { FIRST = 500, MORE = 3000 };
-    scene *s = *state;
     static bool found[FIRST];
     unsigned long long cursor = 0;
     char command[64];
@@ -351,9 +335,8 @@ static void count_key(void *data, const sim_key *key)
     ++*count;
 }
 
-static void keys_are_told(void **state)
+CHECK_TEST_OF(keys_are_told, scene *s, set_up, tear_down)
 {
-    scene *s = *state;
     unsigned count = 0;
 
     ask(s, 0, "SELECT 3");
@@ -369,26 +352,5 @@ static void keys_are_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_restart_with_data, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_restart_without_data, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_snapshot_in_another_server, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pop_that_ends_by_its_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(who_waits_longest_is_served, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_wait_for_followers, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_server_that_becomes_a_replica, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(passwords, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_scan_of_a_growing_table, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(keys_are_told, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void scenes_run(demo *d)
 
 /* ---- the command -------------------------------------------------------- */
 
-static int play(demo *d, const demo_program *program)
+static int play(demo *d, const cli_program *program)
 {
     pid_t keeper = demo_server_start(d->c, d->board, program);
 
@@ -164,8 +164,8 @@ static int run(cli *c, int argc, char **argv)
         d.board->is_quick = values.is_quick;
         d.board->lease_ms = values.is_quick ? 1000 : 2000;
         catch_signals();
-        code = play(&d, &(demo_program){program.text,
-                                        strcmp(program.from, "default") == 0});
+        code = play(&d, &(cli_program){program.text,
+                                       strcmp(program.from, "default") == 0});
         (void)munmap(d.board, sizeof(*d.board));
     }
     cli_value_done(&program);
@@ -174,7 +174,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_demo = {
     .name = "demo",
-    .summary = "what it is for, in half a minute, on a server of its own",
+    .group = CLI_SETUP,
+    .summary = "see what it is for, in half a minute, on a server of its own",
+    .examples = "  latchkey demo\n"
+                "  latchkey demo --quick",
     .usage = "[OPTION]...",
     .about =
         "Starts a redis-server that only it can reach, and plays four scenes\n"

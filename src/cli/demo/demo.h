@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "cli/cli.h"
+#include "cli/local/local.h"
 
 /*
  * The pieces of `latchkey demo`.
@@ -167,12 +168,6 @@ int demo_interrupted(void);
 
 /* ---- demo_server.c ---- */
 
-/* What is to be started; valkey-server if there is no default one. */
-typedef struct demo_program {
-    const char *name;
-    bool is_default;
-} demo_program;
-
 /*
  * Starts program on a unix socket in a fresh directory that only the user can
  * enter, and fills in board->url. Whatever becomes of the command, the server
@@ -181,7 +176,7 @@ typedef struct demo_program {
  * or silently if the demo was interrupted.
  */
 pid_t demo_server_start(const cli *c, demo_board *board,
-                        const demo_program *program);
+                        const cli_program *program);
 void demo_server_end(pid_t keeper);
 
 /* ---- demo_cast.c ---- */

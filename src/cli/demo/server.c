@@ -57,17 +57,15 @@ static bool home_make(const cli *c, home *h)
 
 /* ---- the keeper --------------------------------------------------------- */
 
-static void execute(const home *h, const char *program)
-{
-    (void)execlp(program, program, "--port", "0", "--unixsocket", h->socket,
-                 "--unixsocketperm", "700", "--save", "", "--appendonly", "no",
-                 "--maxmemory-policy", "noeviction", "--daemonize", "no",
-                 "--dir", h->directory, "--logfile", "", (char *)NULL);
-}
-
-static void become_server(const home *h, const demo_program *program,
+static void become_server(const home *h, const cli_program *program,
                           atomic_int *error, const sigset_t *signals)
 {
+    const char *arguments[] =
+        {NULL,         "--port",           "0",   "--unixsocket",
+         h->socket,    "--unixsocketperm", "700", "--save",
+         "",           "--appendonly",     "no",  "--maxmemory-policy",
+         "noeviction", "--daemonize",      "no",  "--dir",
+         h->directory, "--logfile",        "",    NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,10 +73,8 @@ static void become_server(const home *h, const demo_program *program,
     (void)dup2(null, 0);
     (void)dup2(h->log >= 0 ? h->log : null, 1);
     (void)dup2(h->log >= 0 ? h->log : null, 2);
-    execute(h, program->name);
+    cli_program_exec(program, arguments);
     atomic_store(error, errno);
-    if (errno == ENOENT && program->is_default)
-        execute(h, "valkey-server");
     _exit(EXIT_FAILURE);
 }
 
@@ -86,8 +82,8 @@ static void become_server(const home *h, const demo_program *program,
  * SIGTERM is how the command ends the keeper, and what the kernel sends it
  * when the command has died.
  */
-static _Noreturn void keep(const home *h, const demo_program *program,
-                           atomic_int *error, pid_t parent)
+static _Noreturn void
+keep(const home *h, const cli_program *program, atomic_int *error, pid_t parent)
 {
     sigset_t ends;
     pid_t server;
@@ -138,7 +134,7 @@ static void explain(const cli *c, const home *h, const char *program, int error)
         (void)cli_fail(c, 0,
                        "there is no %s here, and the demo starts one of its "
                        "own\n  install it (Debian: apt-get install "
-                       "redis-server),\n  or name the program in "
+                       "redis-tools),\n  or name the program in "
                        "LATCHKEY_SERVER_PROGRAM",
                        program);
         return;
@@ -173,7 +169,7 @@ static bool wait_for(const home *h, pid_t *keeper)
 }
 
 pid_t demo_server_start(const cli *c, demo_board *board,
-                        const demo_program *program)
+                        const cli_program *program)
 {
     const pid_t parent = getpid();
     pid_t keeper;

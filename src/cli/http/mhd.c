@@ -15,8 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/http/guests.h"
 #include "cli/http/http.h"
 
 /* ---- the library ------------------------------------------------------------ */
@@ -26,7 +30,7 @@
     X(create_response_from_buffer)                                             \
     X(create_response_from_callback)                                           \
     X(destroy_response)                                                        \
-    X(get_daemon_info)                                                         \
+    X(get_connection_info)                                                     \
     X(lookup_connection_value)                                                 \
     X(queue_response)                                                          \
     X(resume_connection)                                                       \
@@ -78,6 +82,7 @@ typedef struct stream {
     size_t at;
     uint64_t seen; /* number of what it sends, or has sent */
     bool is_suspended;
+    bool is_to_tell; /* that nothing is new */
     struct stream *next;
 } stream;
 
@@ -92,7 +97,11 @@ struct cli_http {
     uint64_t number;      /* of current */
     stream *streams;
     size_t stream_count;
+    cli_guests guests;
     bool is_closed;
+    bool is_watched;
+    pthread_t watch;
+    pthread_cond_t closing;
 };
 
 static void body_drop(body *b)
@@ -130,6 +139,73 @@ bool cli_http_publish(cli_http *http, char *text, size_t size)
     return true;
 }
 
+/* ---- who is slow, or gone ------------------------------------------------------ */
+
+/*
+ * At each tick a reader that has nothing to read is told so, by a comment: at the
+ * second one the system knows whether it is gone. So whoever is late or gone keeps
+ * no place for more than CLI_HTTP_LATE_S and a tick.
+ */
+enum { TICK_S = 2 };
+
+static void on_connection(void *data, struct MHD_Connection *connection,
+                          void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    cli_http *http = data;
+    const union MHD_ConnectionInfo *info =
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    (void)context;
+    (void)pthread_mutex_lock(&http->lock);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        cli_guests_enter(&http->guests, connection, info->connect_fd);
+    else
+        cli_guests_leave(&http->guests, connection);
+    (void)pthread_mutex_unlock(&http->lock);
+}
+
+/* It is to be answered; or another head may come. */
+static void guest_begins(cli_http *http, struct MHD_Connection *connection)
+{
+    (void)pthread_mutex_lock(&http->lock);
+    cli_guests_begin(&http->guests, connection);
+    (void)pthread_mutex_unlock(&http->lock);
+}
+
+static void on_completed(void *data, struct MHD_Connection *connection,
+                         void **request, enum MHD_RequestTerminationCode how)
+{
+    (void)request;
+    (void)how;
+    guest_begins(data, connection);
+}
+
+static void *watch(void *data)
+{
+    cli_http *http = data;
+    struct timespec at;
+
+    (void)pthread_mutex_lock(&http->lock);
+    while (!http->is_closed) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &at);
+        at.tv_sec += TICK_S;
+        (void)pthread_cond_timedwait(&http->closing, &http->lock, &at);
+        cli_guests_cut(&http->guests);
+        for (stream *s = http->streams; s != NULL; s = s->next)
+            s->is_to_tell = s->is_suspended;
+        streams_wake(http);
+    }
+    (void)pthread_mutex_unlock(&http->lock);
+    return NULL;
+}
+
+static bool watch_start(cli_http *http)
+{
+    http->is_watched = pthread_create(&http->watch, NULL, watch, http) == 0;
+    return http->is_watched;
+}
+
 /* ---- streams ------------------------------------------------------------------- */
 
 /* Takes up what is newest. False: it was sent. */
@@ -147,12 +223,14 @@ static bool stream_next(stream *s)
     s->sends = http->current;
     s->sends->refs++;
     s->seen = http->number;
+    cli_guests_begin(&http->guests, s->connection);
     return true;
 }
 
 /* Called only when there is room for more to be sent. */
 static ssize_t stream_read(void *data, uint64_t at, char *to, size_t room)
 {
+    static const char comment[] = ":\n\n";
     stream *s = data;
     ssize_t size = 0;
 
@@ -166,7 +244,12 @@ static ssize_t stream_read(void *data, uint64_t at, char *to, size_t room)
         size = (ssize_t)(left < room ? left : room);
         memcpy(to, s->sends->text + s->at, (size_t)size);
         s->at += (size_t)size;
+    } else if (s->is_to_tell) {
+        s->is_to_tell = false;
+        size = sizeof(comment) - 1;
+        memcpy(to, comment, (size_t)size);
     } else {
+        cli_guests_rest(&s->http->guests, s->connection);
         s->is_suspended = true;
         mhd.suspend_connection(s->connection);
     }
@@ -404,6 +487,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection,
     (void)body_text;
     *body_size = 0; /* a body is passed over */
     (void)request;
+    guest_begins(http, connection);
     if (words != NULL)
         return answer_words(connection, status, words);
     if (page == NULL)
@@ -420,27 +504,54 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection,
 
 /* ---- begin and end ----------------------------------------------------------------- */
 
-static bool daemon_start(cli_http *http, const cli_http_place *place)
+/* Binds and listens, so that it is known why it cannot: the library does not keep
+   errno. A port of 0 becomes the one that it is. -1: errno says why. */
+static int listen_at(const cli_http_place *place, unsigned short *ret_port)
 {
-    enum { IDLE_S = 10, HEAD_BYTES = 32768 };
     struct sockaddr_in four = {.sin_family = AF_INET,
                                .sin_port = htons(place->port)};
     struct sockaddr_in6 six = {.sin6_family = AF_INET6,
                                .sin6_port = htons(place->port)};
     bool is_six = strchr(place->address, ':') != NULL;
-    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                     (is_six ? (unsigned)MHD_USE_IPv6 : 0);
+    struct sockaddr *at = is_six ? (void *)&six : (void *)&four;
+    socklen_t size = is_six ? sizeof(six) : sizeof(four);
+    int fd =
+        socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error;
 
-    (void)inet_pton(is_six ? AF_INET6 : AF_INET, place->address,
+    (void)inet_pton(at->sa_family, place->address,
                     is_six ? (void *)&six.sin6_addr : (void *)&four.sin_addr);
-    errno = 0;
+    if (fd >= 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) == 0 &&
+        (!is_six || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1},
+                               sizeof(int)) == 0) &&
+        bind(fd, at, size) == 0 && listen(fd, SOMAXCONN) == 0 &&
+        getsockname(fd, at, &size) == 0) {
+        *ret_port = ntohs(is_six ? six.sin6_port : four.sin_port);
+        return fd;
+    }
+    error = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+/* Takes the socket. */
+static bool daemon_start(cli_http *http, int fd)
+{
+    enum { IDLE_S = 10, HEAD_BYTES = 32768 };
+
     http->daemon =
-        mhd.start_daemon(flags, place->port, NULL, NULL, handle, http,
-                         MHD_OPTION_SOCK_ADDR,
-                         is_six ? (void *)&six : (void *)&four,
+        mhd.start_daemon(MHD_USE_POLL_INTERNAL_THREAD |
+                             MHD_ALLOW_SUSPEND_RESUME,
+                         http->port, NULL, NULL, handle, http,
+                         MHD_OPTION_LISTEN_SOCKET, fd,
                          MHD_OPTION_CONNECTION_LIMIT,
                          (unsigned)CLI_HTTP_CONNECTIONS,
                          MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
                          MHD_OPTION_END);
     return http->daemon != NULL;
@@ -450,20 +561,38 @@ static cli_http *
 http_make(const cli_http_place *place, const cli_http_page *pages)
 {
     cli_http *http = malloc(sizeof(*http));
+    pthread_condattr_t clock;
 
     if (http == NULL)
         return NULL;
     *http = (cli_http){.pages = pages, .is_local = place->is_local};
     (void)snprintf(http->address, sizeof(http->address), "%s", place->address);
     (void)pthread_mutex_init(&http->lock, NULL);
+    (void)pthread_condattr_init(&clock);
+    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&http->closing, &clock);
+    (void)pthread_condattr_destroy(&clock);
     return http;
+}
+
+static int
+no_socket(const struct cli *c, const cli_http_place *place, int error)
+{
+    if (error == EADDRINUSE)
+        return cli_fail(c, CLI_CONFIG,
+                        "port %u of %s is taken by another program\n"
+                        "  name another with --listen; port 0 is a free one",
+                        place->port, place->address);
+    return cli_fail(c, CLI_INTERNAL, "listening on %s port %u: %s",
+                    place->address, place->port, strerror(error));
 }
 
 int cli_http_open(const struct cli *c, const cli_http_place *place,
                   const cli_http_page *pages, cli_http **ret_http)
 {
-    const union MHD_DaemonInfo *info;
     cli_http *http;
+    int code = 0;
+    int fd;
 
     if (!library_load())
         return cli_fail(c, CLI_INTERNAL,
@@ -472,22 +601,17 @@ int cli_http_open(const struct cli *c, const cli_http_place *place,
     http = http_make(place, pages);
     if (http == NULL)
         return cli_fail(c, CLI_INTERNAL, "out of memory");
-    if (!daemon_start(http, place)) {
-        int error = errno;
-
+    fd = listen_at(place, &http->port);
+    if (fd < 0)
+        code = no_socket(c, place, errno);
+    else if (!daemon_start(http, fd) || !watch_start(http))
+        code = cli_fail(c, CLI_INTERNAL,
+                        LK_MICROHTTPD " does not serve on %s port %u",
+                        place->address, http->port);
+    if (code != 0) {
         cli_http_close(http);
-        if (error == EADDRINUSE)
-            return cli_fail(
-                c, CLI_CONFIG,
-                "port %u of %s is taken by another program\n"
-                "  name another with --listen; port 0 is a free one",
-                place->port, place->address);
-        return cli_fail(c, CLI_INTERNAL, "listening on %s port %u: %s",
-                        place->address, place->port,
-                        error != 0 ? strerror(error) : "not possible");
+        return code;
     }
-    info = mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    http->port = info != NULL ? info->port : place->port;
     *ret_http = http;
     return 0;
 }
@@ -504,10 +628,14 @@ void cli_http_close(cli_http *http)
     (void)pthread_mutex_lock(&http->lock);
     http->is_closed = true;
     streams_wake(http);
+    (void)pthread_cond_signal(&http->closing);
     (void)pthread_mutex_unlock(&http->lock);
+    if (http->is_watched)
+        (void)pthread_join(http->watch, NULL);
     if (http->daemon != NULL)
         mhd.stop_daemon(http->daemon);
     body_drop(http->current);
+    (void)pthread_cond_destroy(&http->closing);
     (void)pthread_mutex_destroy(&http->lock);
     free(http);
 }

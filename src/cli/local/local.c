@@ -128,8 +128,10 @@ static void put_config(int to, const cli_local *local)
 }
 
 /* In the server's process: nothing of the tool is left to it. */
-static _Noreturn void become_server(const char *program, int config, int report)
+static _Noreturn void
+become_server(const cli_program *program, int config, int report)
 {
+    const char *arguments[] = {NULL, "-", NULL};
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -142,7 +144,7 @@ static _Noreturn void become_server(const char *program, int config, int report)
         dup3(report, STDIO, O_CLOEXEC) < 0)
         _exit(1);
     (void)close_range(STDIO + 1, ~0U, 0);
-    (void)execlp(program, program, "-", (char *)NULL);
+    cli_program_exec(program, arguments);
     error = errno;
     (void)!write(STDIO, &error, sizeof(error));
     _exit(1);
@@ -150,7 +152,7 @@ static _Noreturn void become_server(const char *program, int config, int report)
 
 /* Forks twice: the server is nobody's child and in a session of its own. 0, or
    the errno for which there is no server. */
-static int launch(const cli_local *local, const char *program)
+static int launch(const cli_local *local, const cli_program *program)
 {
     int config[2];
     int report[2];
@@ -204,7 +206,7 @@ static int no_program(const cli *c, const char *program, int error)
 {
     return cli_fail(c, CLI_UNAVAILABLE,
                     "no private server: %s: %s\n"
-                    "  install it (Debian: apt-get install redis-server), or "
+                    "  install it (Debian: apt-get install redis-tools), or "
                     "set LATCHKEY_URL to a server",
                     program, strerror(error));
 }
@@ -218,10 +220,8 @@ static int start_locked(const cli *c, const cli_local *local)
 
     if (code != 0)
         return code;
-    error = launch(local, program.text);
-    if (error == ENOENT && strcmp(program.from, "default") == 0 &&
-        launch(local, "valkey-server") == 0)
-        error = 0;
+    error = launch(local, &(cli_program){program.text,
+                                         strcmp(program.from, "default") == 0});
     code = error == 0 ? wait_for_server(c, local)
                       : no_program(c, program.text, error);
     cli_value_done(&program);

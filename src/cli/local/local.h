@@ -70,6 +70,16 @@ int cli_local_start(const struct cli *c, const cli_local *local,
 /* The process that listens there; 0: nobody does; -1: it is another user's. */
 pid_t cli_local_pid(const cli_local *local);
 
+/* What is to be started. */
+typedef struct cli_program {
+    const char *name;
+    bool is_default; /* whatever name a server has here will do */
+} cli_program;
+
+/* Becomes that server. arguments begin with a free place, for the name by which
+   the server is called. Returns only if it cannot: errno says why. */
+void cli_program_exec(const cli_program *program, const char **arguments);
+
 /* Ends it, and with it all that is held there. 0, or has complained. */
 int cli_local_stop(const struct cli *c, const cli_local *local);
 

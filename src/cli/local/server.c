@@ -72,7 +72,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_server = {
     .name = "server",
-    .summary = "the private server of this user: is it there, start, stop",
+    .group = CLI_SETUP,
+    .summary = "start, stop or check the private server of this user",
+    .examples = "  latchkey server status           75 if it does not run\n"
+                "  latchkey server stop",
     .usage = "[status|start|stop]",
     .about =
         "The private server is what `--url local:` means, and what is used\n"

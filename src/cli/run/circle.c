@@ -23,21 +23,13 @@ typedef struct path {
     const see_node *nodes[LONGEST_PATH];
     const lk_party *holders[LONGEST_PATH];
     size_t count;
+    bool is_tried[SEE_GRAPH_MOST]; /* of the graph's nodes: on it, or no way */
 } path;
 
 static bool is_ours(const see_node *node)
 {
     for (size_t i = 0; i < node->info->holder_count; i++) {
         if (run_env_is_under(node->info->holders[i]->owner))
-            return true;
-    }
-    return false;
-}
-
-static bool is_on(const path *way, const see_node *node)
-{
-    for (size_t i = 0; i < way->count; i++) {
-        if (way->nodes[i] == node)
             return true;
     }
     return false;
@@ -50,8 +42,9 @@ go_on(path *way, const see_graph *graph, const char *name)
     const see_node *node = see_graph_find(graph, name);
 
     if (node == NULL || !node->is_stuck || way->count == LONGEST_PATH ||
-        is_on(way, node))
+        way->is_tried[node - graph->nodes])
         return false;
+    way->is_tried[node - graph->nodes] = true;
     way->nodes[way->count++] = node;
     if (is_ours(node))
         return true;

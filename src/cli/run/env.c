@@ -10,7 +10,7 @@
 
 #include "cli/clock.h"
 
-enum { OURS = 5, UUID_SIZE = 36 };
+enum { OURS = 5, CLIENT_ID_SIZE = 32 };
 
 static const char under_key[] = "LATCHKEY_UNDER";
 
@@ -33,7 +33,7 @@ static bool is_ours(const char *variable)
 static char *make_under(size_t *ret_size)
 {
     const char *before = getenv(under_key);
-    size_t size = sizeof(under_key) + 1 + UUID_SIZE + 1;
+    size_t size = sizeof(under_key) + 1 + CLIENT_ID_SIZE + 1;
     char *text;
 
     if (before != NULL)
@@ -76,15 +76,15 @@ bool run_env_make(run_env *env, const char *name)
     return true;
 }
 
-void run_env_fill(run_env *env, uint64_t fence, const char *owner,
+void run_env_fill(run_env *env, const char *fence, const char *owner,
                   int64_t deadline_ns)
 {
-    (void)snprintf(env->fence, sizeof(env->fence), "LATCHKEY_FENCE=%" PRIu64,
-                   fence);
+    (void)snprintf(env->fence, sizeof(env->fence), "LATCHKEY_FENCE=%s", fence);
     (void)snprintf(env->owner, sizeof(env->owner), "LATCHKEY_OWNER=%s", owner);
     (void)snprintf(env->deadline, sizeof(env->deadline),
                    "LATCHKEY_DEADLINE=%" PRId64, deadline_ns / CLI_NS_PER_MS);
-    (void)snprintf(env->under + env->under_size, UUID_SIZE + 1, "%s", owner);
+    (void)snprintf(env->under + env->under_size, CLIENT_ID_SIZE + 1, "%s",
+                   owner);
 }
 
 void run_env_name_only(run_env *env)
@@ -109,7 +109,7 @@ const char *run_env_under(void)
     return getenv(under_key);
 }
 
-/* An owner begins with the uuid of its client. */
+/* An owner begins with the id of its client. */
 bool run_env_is_under(const char *owner)
 {
     const char *at = getenv(under_key);
@@ -117,7 +117,7 @@ bool run_env_is_under(const char *owner)
     while (at != NULL && *at != '\0') {
         size_t size = strcspn(at, " ");
 
-        if (size == UUID_SIZE && strncmp(at, owner, size) == 0)
+        if (size == CLIENT_ID_SIZE && strncmp(at, owner, size) == 0)
             return true;
         at += size + (at[size] == ' ');
     }

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -42,7 +43,7 @@ typedef struct message {
     pid_t pid;
     bool is_group;
     int64_t at_ns;
-    uint64_t fence;
+    char fence[CLI_FENCES_SIZE];
     char owner[OWNER_SIZE];
 } message;
 
@@ -216,6 +217,7 @@ static void on_message(watch *w, message *got)
     switch (got->type) {
     case MESSAGE_HOLD:
         got->owner[OWNER_SIZE - 1] = '\0';
+        got->fence[CLI_FENCES_SIZE - 1] = '\0';
         run_env_fill(w->plan->env, got->fence, got->owner, got->at_ns);
         if (got->at_ns > w->deadline_ns)
             w->deadline_ns = got->at_ns;
@@ -373,13 +375,13 @@ static bool tell_unless_full(const run_guard *guard, const message *said)
     return tell(guard, said) || errno == EAGAIN;
 }
 
-bool run_guard_hold(const run_guard *guard, int64_t deadline_ns, uint64_t fence,
-                    const char *owner)
+bool run_guard_hold(const run_guard *guard, int64_t deadline_ns,
+                    const char *fence, const char *owner)
 {
-    message said = {.type = MESSAGE_HOLD, .at_ns = deadline_ns, .fence = fence};
-    size_t size = strnlen(owner, OWNER_SIZE - 1);
+    message said = {.type = MESSAGE_HOLD, .at_ns = deadline_ns};
 
-    memcpy(said.owner, owner, size);
+    (void)snprintf(said.fence, sizeof(said.fence), "%s", fence);
+    memcpy(said.owner, owner, strnlen(owner, OWNER_SIZE - 1));
     return tell_unless_full(guard, &said);
 }
 

@@ -68,8 +68,8 @@ bool run_guard_open(run_guard *guard);
 bool run_guard_start(run_guard *guard, const run_plan *plan, int gate);
 
 /* Each answers false if the guardian is gone, or cannot be told. */
-bool run_guard_hold(const run_guard *guard, int64_t deadline_ns, uint64_t fence,
-                    const char *owner);
+bool run_guard_hold(const run_guard *guard, int64_t deadline_ns,
+                    const char *fence, const char *owner);
 bool run_guard_child(const run_guard *guard, pid_t pid, bool is_group);
 bool run_guard_lost(const run_guard *guard);
 

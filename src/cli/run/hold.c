@@ -393,36 +393,29 @@ static int run(cli *c, int argc, char **argv)
 #define AT(member) offsetof(choices, member)
 
 static const cli_option options[] = {
-    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
     {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
      "others get it so long after a crash; 30s", 0},
-    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
-     0},
     {CLI_COUNT, 0, "pid", AT(pid), "PID",
      "while this process lives; the shell that calls", 0},
     {CLI_WORD, 0, "on-lost", AT(on_lost), LOSSES,
      "the signal for the shell when it is lost; term", 0},
-    {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
-     "exit code if it is not obtained; 75", 0},
-    {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
-    {CLI_FLAG, 's', "read", AT(said.read), NULL, "beside other readers", 0},
-    {CLI_FLAG, 'x', "write", AT(said.write), NULL,
-     "alone, for a lock that has readers", 0},
-    {CLI_COUNT, 0, "sem", AT(said.permits), "N",
-     "one of N at a time: a permit of a semaphore", 0},
+    CLI_KIND_OPTIONS(AT),
+    {CLI_COUNT, 'p', "permits", AT(said.permits), "N",
+     "a permit of a semaphore that has N", 0},
+    {CLI_REFUSED, 0, "sem", 0, NULL, "--sem N is -p N, --permits N", 0},
+    CLI_WAIT_OPTIONS(AT),
     {.kind = CLI_END},
 };
 
 const cli_command cli_command_hold = {
     .name = "hold",
-    .summary = "hold a name for a shell and its commands",
+    .group = CLI_SCRIPT,
+    .summary = "take a lock for a shell: renewed, and ended with the shell",
+    .examples =
+        "  lines=$(latchkey hold deploy) && eval \"$lines\" || exit\n"
+        "  latchkey release        or nothing: the end of the shell will do",
     .usage = "[OPTION]... NAME",
     .about =
-        "  lines=$(latchkey hold NAME) && eval \"$lines\" || exit\n"
-        "  ...\n"
-        "  latchkey release        or nothing: the end of the shell will do\n"
-        "\n"
         "A process is left behind, the keeper. It renews NAME while the shell\n"
         "lives, and gives it back when the shell ends, however it ends. A\n"
         "shell that is stopped keeps NAME. If NAME is lost the keeper\n"

@@ -18,11 +18,13 @@
 #include <unistd.h>
 
 #include "cli/clock.h"
+#include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/foreign.h"
 #include "cli/json.h"
 #include "cli/kind.h"
 #include "cli/output.h"
+#include "cli/run/flock.h"
 #include "cli/run/limits.h"
 #include "cli/run/wait.h"
 #include "cli/word.h"
@@ -77,8 +79,9 @@ static _Noreturn void miss_command(const run *r)
                                 "NAME) && eval \"$lines\" || "
                                 "exit";
 
-    cli_usage(r->c, "which command? %s %s%s", r->c->called,
-              r->c->command->usage, r->options.kind == CLI_LOCK ? shell : "");
+    cli_usage(r->c, "which command? %s %s%s", r->c->command->name,
+              r->c->command->usage,
+              r->options.kind == CLI_LOCK || r->options.is_file ? shell : "");
 }
 
 static void check_count(const run *r)
@@ -106,8 +109,6 @@ static void check_options(run *r, const cli_args *args)
     if (o->lease_ms != RUN_UNSAID_MS && !run_lease_is_good(o->lease_ms))
         cli_usage(r->c, "--lease has to be 1s to 24h; it is renewed while the "
                         "command runs");
-    if (o->is_flock)
-        o->busy_code = 1;
     if (o->busy_code > 255)
         cli_usage(r->c, "-E has to be 0 to 255");
     o->kind = cli_subject_kind(r->c, &o->said, o->kind);
@@ -138,7 +139,21 @@ static int system_failed(const run *r, const char *what)
     return cli_fail(r->c, CLI_INTERNAL, "%s: %s", what, strerror(errno));
 }
 
-static int open_subject(run *r, const char *name, char **argv)
+/* What runs in the end: behind each tool that is run by another and a "--". */
+static const char *program_of(char **argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+
+    if (strcmp(slash != NULL ? slash + 1 : argv[0], "latchkey") != 0)
+        return argv[0];
+    for (char **at = argv; *at != NULL; at++) {
+        if (strcmp(*at, "--") == 0 && at[1] != NULL)
+            return program_of(at + 1);
+    }
+    return argv[0];
+}
+
+static int open_subject(run *r, char **argv)
 {
     char program[64];
     const lk_client_options options = {
@@ -148,14 +163,18 @@ static int open_subject(run *r, const char *name, char **argv)
     lk_status status;
     int code;
 
-    cli_client_name(program, sizeof(program), argv[0]);
+    cli_client_name(program, sizeof(program), program_of(argv));
     code = cli_client_open(r->c, &options, &r->client);
     if (code != 0)
         return code;
-    status = cli_subject_new(&r->subject, r->client, r->options.kind, name,
-                             r->options.said.permits);
+    if (r->name_count > 1)
+        status = cli_subject_join(&r->subject, r->client, r->options.kind,
+                                  r->name, r->names, r->name_count);
+    else
+        status = cli_subject_new(&r->subject, r->client, r->options.kind,
+                                 r->name, r->options.said.permits);
     r->subject.count = r->options.count;
-    return status == LK_OK ? 0 : cli_fail_status(r->c, status, name);
+    return status == LK_OK ? 0 : cli_fail_status(r->c, status, r->name);
 }
 
 static int not_obtained(run *r, const run_wait *wait, lk_status status)
@@ -230,10 +249,11 @@ static int start_child(run *r, char **argv, int gate)
         .out = -1,
     };
     bool is_told = run_tell_hold(r);
+    char fences[CLI_FENCES_SIZE];
 
     r->seen_ns = cli_now_ns(); /* from here on it has only its own work to do */
-    run_env_fill(&r->env, lk_hold_fence(r->hold), lk_client_id(r->client),
-                 r->told_ns);
+    cli_subject_fences(&r->subject, r->hold, fences);
+    run_env_fill(&r->env, fences, lk_client_id(r->client), r->told_ns);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!run_child_fork(&r->child, &start))
         return system_failed(r, "no process for the command");
@@ -264,11 +284,14 @@ static int not_run(run *r, const char *program, int reason)
                         strerror(reason));
     return cli_fail(r->c, CLI_NOT_FOUND,
                     "%s: %s\n  it stands where the command does, behind NAME, "
-                    "which is '%s'%s",
+                    "which is '%s'%s%s",
                     program, strerror(reason),
                     cli_clean(name, sizeof(name), r->subject.name),
                     cli_word_is_number(r->subject.name)
-                        ? "; -n takes no number, --sem N does"
+                        ? "; how many at a time is `latchkey semaphore -p N`"
+                        : "",
+                    r->c->command->operands_max > 1
+                        ? "; several names need -- before the command"
                         : "");
 }
 
@@ -323,8 +346,13 @@ static int release(run *r, int code)
 
 static int run_command(run *r, char **argv, int gate)
 {
-    int code = start_child(r, argv, gate);
+    char fences[CLI_FENCES_SIZE];
+    int code;
 
+    cli_subject_fences(&r->subject, r->hold, fences);
+    code = run_ready_on(r->c, &r->options.ready, fences);
+    if (code == 0)
+        code = start_child(r, argv, gate);
     if (code != 0)
         return code;
     run_watch(r);
@@ -359,7 +387,7 @@ static const char *outcome_word(const run *r)
     return WIFSIGNALED(r->status) ? "signaled" : "exited";
 }
 
-static void put_status(const run *r, const char *name, int code)
+static void put_status(const run *r, int code)
 {
     int64_t now = cli_now_ns();
     int64_t held = r->held_ns != 0 ? r->held_ns : now;
@@ -374,7 +402,7 @@ static void put_status(const run *r, const char *name, int code)
     cli_json_text(&json, "outcome", outcome_word(r));
     cli_json_number(&json, "exit", code);
     cli_json_text(&json, "kind", cli_subject_noun(r->options.kind));
-    cli_json_text(&json, "name", name);
+    cli_json_text(&json, "name", r->name);
     if (r->outcome == RUN_ENDED && WIFEXITED(r->status))
         cli_json_number(&json, "code", WEXITSTATUS(r->status));
     else
@@ -393,7 +421,7 @@ static void put_status(const run *r, const char *name, int code)
 /* ---- the command -------------------------------------------------------- */
 
 /* From the guardian to the release. */
-static int guarded(run *r, const char *name, char **argv)
+static int guarded(run *r, char **argv)
 {
     int gate[2];
     int code;
@@ -404,13 +432,18 @@ static int guarded(run *r, const char *name, char **argv)
         !run_guard_start(&r->guard, &r->plan, gate[1]))
         return system_failed(r, "no process for the guardian");
     (void)close(gate[1]);
-    code = open_subject(r, name, argv);
+    code = r->options.kind == CLI_LEADER
+               ? run_ready_open(r->c, &r->options.ready, r->name)
+               : 0;
+    if (code == 0)
+        code = open_subject(r, argv);
     if (code == 0)
         code = obtain(r);
     /* Zero alone says nothing: -E 0 makes it the code of the other case. */
     if (code == 0 && r->hold != NULL)
         code = run_command(r, argv, gate[0]);
     run_guard_end(&r->guard);
+    run_ready_off(&r->options.ready);
     code = release(r, code);
     cli_subject_free(&r->subject);
     lk_client_free(r->client);
@@ -459,6 +492,26 @@ static int resize(run *r, const char *name)
 
 /* ---- all of it ---------------------------------------------------------- */
 
+/* What the names are called together. False: no memory. */
+static bool join_names(run *r, const cli_args *args)
+{
+    size_t size;
+    FILE *to;
+
+    r->names = args->operands;
+    r->name_count = (size_t)args->operand_count;
+    if (r->options.is_file) {
+        r->name = run_flock_name(args->operands[0]);
+        return r->name != NULL;
+    }
+    to = open_memstream(&r->name, &size);
+    if (to == NULL)
+        return false;
+    for (size_t i = 0; i < r->name_count; i++)
+        (void)fprintf(to, "%s%s", i > 0 ? " " : "", r->names[i]);
+    return fclose(to) == 0;
+}
+
 static int run_main(run *r, int argc, char **argv)
 {
     const char *shell[] = {"/bin/sh", "-c", NULL, NULL};
@@ -477,15 +530,20 @@ static int run_main(run *r, int argc, char **argv)
     command = r->options.line != NULL ? (char **)(intptr_t)shell : args.rest;
     r->begun_ns = cli_now_ns();
     run_terminal_find(&r->terminal);
-    if (!run_env_make(&r->env, args.operands[0]) ||
-        !run_signals_take(&r->signals))
+    if (!join_names(r, &args))
+        return cli_fail(r->c, errno == ENOMEM ? CLI_INTERNAL : CLI_USAGE,
+                        "%s: %s", args.operands[0], strerror(errno));
+    if (r->options.is_file)
+        run_flock_tell(r->c, r->name);
+    if (!run_env_make(&r->env, r->name) || !run_signals_take(&r->signals))
         return system_failed(r, "start");
     r->plan.env = &r->env;
     code = settle_times(r);
     if (code == 0)
-        code = guarded(r, args.operands[0], command);
-    put_status(r, args.operands[0], code);
+        code = guarded(r, command);
+    put_status(r, code);
     run_env_done(&r->env);
+    free(r->name);
     /* A shell that runs a script has to see that ^C ended it. */
     if (r->terminal_signal != 0 && code == CLI_SIGNAL + r->terminal_signal)
         run_signals_die(r->terminal_signal);
@@ -502,7 +560,9 @@ int run_under(cli *c, int argc, char **argv, cli_kind_of kind)
                          .lease_ms = RUN_UNSAID_MS,
                          .kill_after_ms = KILL_AFTER_MS,
                          .status_fd = NO_STATUS_FD,
-                         .busy_code = CLI_BUSY,
+                         .is_file = c->command == &cli_command_flock,
+                         .busy_code =
+                             c->command == &cli_command_flock ? 1 : CLI_BUSY,
                          .resize = CLI_UNSAID}};
 
     return run_main(&r, argc, argv);

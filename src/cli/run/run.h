@@ -11,6 +11,7 @@
 #include "cli/run/child.h"
 #include "cli/run/env.h"
 #include "cli/run/guard.h"
+#include "cli/run/ready.h"
 #include "cli/run/signals.h"
 #include "cli/run/terminal.h"
 #include "cli/subject.h"
@@ -48,8 +49,10 @@ typedef struct run_options {
     uint64_t status_fd; /* NO_STATUS_FD */
     uint64_t busy_code;
     uint64_t resize; /* no command: so many permits from now on; CLI_UNSAID */
-    bool is_flock;
     bool is_foreground;
+    bool is_file;    /* NAME is a file, as for flock(1) */
+    bool is_ignored; /* an option that means nothing here */
+    run_ready ready; /* of a leader */
 } run_options;
 
 /* How it ended, for the exit code and --status-fd. */
@@ -70,6 +73,9 @@ typedef struct run {
     run_terminal terminal;
     run_child child;
     lk_client *client;
+    char *const *names; /* borrowed of the command line */
+    size_t name_count;
+    char *name; /* owned: all of them, with blanks between */
     cli_subject subject;
     lk_hold *hold;
 

@@ -14,6 +14,7 @@
 #include "cli/connect.h"
 #include "cli/kind.h"
 #include "cli/line.h"
+#include "cli/log.h"
 #include "cli/output.h"
 #include "cli/run/circle.h"
 #include "cli/run/env.h"
@@ -40,6 +41,7 @@ static struct waiting {
     bool is_nested;    /* it would wait for a tool that it runs under */
     run_circle circle; /* that it may stand in */
     bool is_told;      /* of that */
+    size_t member;     /* of several names: which is asked about */
     char holder[SEE_PARTY_SIZE + 64]; /* the answer; empty: nobody does */
     int64_t looked_ns;                /* when it was last asked who holds it */
     int64_t begun_ns;
@@ -47,6 +49,27 @@ static struct waiting {
 } the_wait;
 
 typedef struct waiting waiting;
+
+/* The name that is waited for, as far as is known. */
+static const cli_subject *asked(const waiting *w)
+{
+    return cli_subject_member(w->wait->subject, w->member);
+}
+
+/* Of several names those that come first are held: the next one is asked about. */
+static bool is_ours(const waiting *w, const lk_info *info)
+{
+    const char *id = lk_client_id(w->wait->client);
+
+    return cli_subject_count(w->wait->subject) > 1 &&
+           (info->holder_count == 0 ||
+            strncmp(info->holders[0]->owner, id, strlen(id)) == 0);
+}
+
+static void ask_next(waiting *w)
+{
+    w->member = (w->member + 1) % cli_subject_count(w->wait->subject);
+}
 
 /* ---- the line ----------------------------------------------------------- */
 
@@ -77,7 +100,7 @@ describe(const waiting *w, const lk_info *info, char *text, size_t size)
     if (info->holder_count > 0)
         see_party_words(holder, info->holders[0]);
     (void)snprintf(text, size, "waiting for %s: %s%s%s%s",
-                   see_name_words(name, w->wait->subject->name), place,
+                   see_name_words(name, asked(w)->name), place,
                    info->holder_count > 0 ? "held by " : "free just now",
                    holder,
                    info->holder_count > 0 && info->holders[0]->revoked
@@ -122,12 +145,36 @@ static void put_line(waiting *w, const char *line, const char *times)
     (void)snprintf(w->said, sizeof(w->said), "%s", line);
 }
 
+/* The same for a program, at each change. */
+static void put_json(waiting *w, const lk_info *info, const char *line)
+{
+    cli_log log;
+
+    if (strcmp(line, w->said) == 0 || !cli_log_begin(&log, w->wait->c, "note"))
+        return;
+    cli_json_text(&log.json, "message", line);
+    cli_json_null(&log.json, "advice");
+    cli_json_text(&log.json, "waiting_for", asked(w)->name);
+    cli_json_count(&log.json, "position", position(w, info));
+    cli_json_count(&log.json, "waiting", info->waiter_count);
+    if (info->holder_count > 0)
+        see_json_holder(&log.json, "holder", LK_KIND_LOCK, info->holders[0]);
+    else
+        cli_json_null(&log.json, "holder");
+    cli_log_end(&log);
+    (void)snprintf(w->said, sizeof(w->said), "%s", line);
+}
+
 static void put_info(waiting *w, const lk_info *info)
 {
     char line[sizeof(w->said)];
     char times[64];
 
     describe(w, info, line, sizeof(line));
+    if (w->wait->c->logs_json) {
+        put_json(w, info, line);
+        return;
+    }
     put_times(times, sizeof(times), info);
     put_line(w, line, times);
 }
@@ -184,17 +231,26 @@ static bool is_in_vain(const waiting *w, const lk_info *info)
                        own == info->holder_count);
 }
 
+static void take_info(waiting *w, const lk_info *info)
+{
+    if (is_ours(w, info))
+        ask_next(w);
+    else if (w->is_over)
+        keep_holder(w, info);
+    else if (is_in_vain(w, info))
+        w->is_nested = true;
+    else if (!w->wait->c->quiet)
+        put_info(w, info);
+}
+
+/* When nobody wants to know any more, what was waited for may be gone. */
 static void on_info(lk_status status, lk_info *info, void *data)
 {
     waiting *w = data;
 
     w->is_asking = false;
-    if (status == LK_OK && w->is_over)
-        keep_holder(w, info);
-    else if (status == LK_OK && !w->is_done && is_in_vain(w, info))
-        w->is_nested = true;
-    else if (status == LK_OK && !w->is_done && !w->wait->c->quiet)
-        put_info(w, info);
+    if (status == LK_OK && (w->is_over || !w->is_done))
+        take_info(w, info);
     lk_info_free(info);
 }
 
@@ -207,11 +263,10 @@ static void look(waiting *w)
         put_outage(w);
         return;
     }
-    if (!w->is_asking &&
-        cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
+    if (!w->is_asking && cli_subject_info_async(asked(w), on_info, w) == LK_OK)
         w->is_asking = true;
     if (run_env_under() != NULL)
-        run_circle_look(&w->circle, w->wait->client, w->wait->subject->name);
+        run_circle_look(&w->circle, w->wait->client, asked(w)->name);
 }
 
 /* Once, and with --quiet as well: perhaps nothing else ends it. */
@@ -338,34 +393,35 @@ static lk_status begin(waiting *w)
                                       on_ready, w);
 }
 
-/* Asks who holds it, though not for long. */
-static void ask_holder(waiting *w)
+static void ask_until(waiting *w, int64_t until)
 {
     struct pollfd fd = {.fd = lk_client_fd(w->wait->client), .events = POLLIN};
-    int64_t until = cli_now_ns() + LOOK_MS * CLI_NS_PER_MS;
 
-    w->is_over = true;
-    if (!w->is_asking &&
-        cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
-        w->is_asking = true;
-    while (w->is_asking && cli_now_ns() < until) {
-        (void)poll(&fd, 1, LOOK_MS);
-        if (lk_client_dispatch(w->wait->client) != LK_OK)
-            return;
+    for (size_t i = 0;
+         w->holder[0] == '\0' && i < cli_subject_count(w->wait->subject); i++) {
+        if (!w->is_asking &&
+            cli_subject_info_async(asked(w), on_info, w) == LK_OK)
+            w->is_asking = true;
+        while (w->is_asking && cli_now_ns() < until) {
+            (void)poll(&fd, 1, LOOK_MS);
+            if (lk_client_dispatch(w->wait->client) != LK_OK)
+                return;
+        }
     }
 }
 
-/* Another number of permits was said, or more are wanted than there are. */
-static bool
-is_about_permits(const run_wait *wait, lk_status status, uint64_t *ret_permits)
+/* Asks who holds it, though not for long. */
+static void ask_holder(waiting *w)
 {
-    int64_t unused = 0;
+    w->is_over = true;
+    ask_until(w, cli_now_ns() + LOOK_MS * CLI_NS_PER_MS);
+    w->is_over = false;
+}
 
-    return wait->subject->kind == CLI_SEMAPHORE &&
-           (status == LK_EMISMATCH || status == LK_ERANGE) &&
-           lk_semaphore_count(wait->subject->semaphore, ret_permits, &unused) ==
-               LK_OK &&
-           (status == LK_EMISMATCH || wait->subject->count > *ret_permits);
+/* Another number of permits was said, or more are wanted than there are. */
+static bool is_about_permits(void)
+{
+    return strstr(cli_error_words(), " permits, not ") != NULL;
 }
 
 /* A callback is told the status alone: this has the words as well. */
@@ -386,9 +442,7 @@ static void say_patience(const run_wait *wait)
     if (wait->wait_ms >= 0 && wait->wait_ms <= ms)
         return;
     cli_note(wait->c,
-             "given up after %s, even if -w is longer: at its start the tool "
-             "waits for the server for offline_ms of the URL; to wait longer, "
-             "write offline_ms=1m there",
+             "given up after %s; with offline_ms=1m in the URL it waits longer",
              cli_time_words(time, (uint64_t)ms));
 }
 
@@ -404,7 +458,6 @@ static int fail_server(const waiting *w, lk_status status)
 
 int run_wait_fail(const run_wait *wait, lk_status status)
 {
-    uint64_t permits = 0;
     waiting *w = &the_wait;
     char name[128];
     char words[256];
@@ -418,28 +471,25 @@ int run_wait_fail(const run_wait *wait, lk_status status)
             "  run the command without another `latchkey %s`, or "
             "use another name",
             cli_clean(name, sizeof(name), wait->subject->name),
-            wait->c->called);
+            wait->c->command->name);
     status = cli_client_judge(wait->client, why_not_ready(w, status));
     code = cli_status_exit(status);
-    if (is_about_permits(wait, status, &permits))
+    if (is_about_permits())
         return cli_fail(
-            wait->c, status == LK_ERANGE ? CLI_USAGE : code,
-            "semaphore '%s' has %" PRIu64 " permits%s",
-            cli_clean(name, sizeof(name), wait->subject->name), permits,
+            wait->c, code, "%s%s", cli_error_words(),
             status == LK_EMISMATCH
                 ? "\n  use the settings that the others use, or another name; "
                   "`latchkey semaphore --resize N NAME` changes them for all"
                 : "");
     if (status == LK_EUNSET)
-        return cli_fail(wait->c, CLI_USAGE,
-                        "%s '%s' is not set\n  the first one says how many "
+        return cli_fail(wait->c, CLI_CONFIG,
+                        "%s\n  the first one says how many "
                         "permits there are: -p N%s",
-                        cli_subject_noun(wait->subject->kind),
-                        cli_clean(name, sizeof(name), wait->subject->name),
+                        cli_error_words(),
                         cli_word_is_number(wait->subject->name)
                             ? "; -n is --nonblock, and takes no number"
                             : "");
-    if (status == LK_ETYPE)
+    if (status == LK_ETYPE && cli_subject_count(wait->subject) == 1)
         return cli_fail_kind(wait->c, wait->client, wait->subject->name,
                              wait->subject->kind);
     if (code != CLI_BUSY)
@@ -450,7 +500,7 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     ask_holder(w);
     cli_note(wait->c, "%s '%s' is not obtained: %s%s",
              cli_subject_noun(wait->subject->kind),
-             cli_clean(name, sizeof(name), wait->subject->name),
+             cli_clean(name, sizeof(name), asked(w)->name),
              w->holder[0] != '\0' ? "held by " : words, w->holder);
     return code;
 }
@@ -472,7 +522,8 @@ run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
 
     *w = (waiting){.wait = wait,
                    .begun_ns = cli_now_ns(),
-                   .is_terminal = isatty(STDERR_FILENO) != 0};
+                   .is_terminal =
+                       isatty(STDERR_FILENO) != 0 && !wait->c->logs_json};
     *ret_signal = 0;
     status = begin(w);
     if (status != LK_OK)

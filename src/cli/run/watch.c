@@ -42,11 +42,12 @@ bool run_tell_hold(run *r)
        not to the next holder. */
     int64_t now = cli_now_ns();
     int64_t left = (int64_t)lk_hold_remaining_ms(r->hold) * CLI_NS_PER_MS;
+    char fences[CLI_FENCES_SIZE];
 
     if (now + left <= r->told_ns)
         return true;
-    if (!run_guard_hold(&r->guard, now + left, lk_hold_fence(r->hold),
-                        lk_client_id(r->client)))
+    cli_subject_fences(&r->subject, r->hold, fences);
+    if (!run_guard_hold(&r->guard, now + left, fences, lk_client_id(r->client)))
         return false;
     r->told_ns = now + left;
     r->still_ns = 0;
@@ -117,7 +118,8 @@ static const char *put_reason(run *r, char *text, size_t size)
         (void)snprintf(text, size, "%s", cli_loss_words(loss));
         if (loss == LK_LOSS_DENIED)
             return doctor;
-        return loss == LK_LOSS_UNREACHABLE ? longer : "";
+        return loss == LK_LOSS_UNREACHABLE || loss == LK_LOSS_STOPPED ? longer
+                                                                      : "";
     }
     (void)snprintf(text, size,
                    "the tool itself stood still for %s and did not renew it",
@@ -135,8 +137,10 @@ static void on_lost(run *r)
     if (r->is_lost)
         return;
     r->is_lost = true;
+    /* The guardian comes first: it may be late already. */
     if (!run_guard_lost(&r->guard))
         restart_guardian(r);
+    run_ready_off(&r->options.ready);
     advice = put_reason(r, reason, sizeof(reason));
     (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s%s",
                    cli_subject_noun(r->subject.kind),

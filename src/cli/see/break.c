@@ -370,7 +370,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_break = {
     .name = "break",
+    .group = CLI_OPERATE,
     .summary = "end somebody else's hold, having shown it and asked",
+    .examples = "  latchkey break deploy\n"
+                "  latchkey break --yes --why 'hangs since midnight' deploy",
     .usage = "[OPTION]... NAME",
     .about =
         "Shows who holds NAME, asks, and revokes that hold: its holder is "

@@ -176,37 +176,28 @@ put_wait(FILE *to, const struct breaking *b, const char *owner, int64_t left_ms)
                     to);
 }
 
-static void draw(struct breaking *b, const char *owner, int64_t left_ms)
+void break_say_wait(struct breaking *b, const char *owner, int64_t left_ms)
 {
+    bool is_drawn = isatty(STDERR_FILENO) != 0 && !b->c->logs_json;
+    int64_t now = cli_now_ns();
     char *text = NULL;
     size_t size;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to;
 
+    if (b->c->quiet || now < b->begun_ns + QUIET_MS * CLI_NS_PER_MS ||
+        (!is_drawn && b->said_ns != 0 &&
+         now < b->said_ns + SAY_EVERY_MS * CLI_NS_PER_MS))
+        return;
+    to = open_memstream(&text, &size);
     if (to == NULL)
         return;
     put_wait(to, b, owner, left_ms);
-    if (fclose(to) == 0)
+    if (fclose(to) == 0 && is_drawn)
         cli_line_draw(&b->line, text);
+    else
+        cli_note(b->c, "%s", text);
     free(text);
-}
-
-void break_say_wait(struct breaking *b, const char *owner, int64_t left_ms)
-{
-    bool is_terminal = isatty(STDERR_FILENO) != 0;
-    int64_t now = cli_now_ns();
-
-    if (b->c->quiet || now < b->begun_ns + QUIET_MS * CLI_NS_PER_MS)
-        return;
-    if (is_terminal) {
-        draw(b, owner, left_ms);
-    } else if (b->said_ns == 0 ||
-               now >= b->said_ns + SAY_EVERY_MS * CLI_NS_PER_MS) {
-        (void)cli_flush();
-        (void)fprintf(stderr, "latchkey %s: ", b->c->called);
-        put_wait(stderr, b, owner, left_ms);
-        (void)fputc('\n', stderr);
-        b->said_ns = now;
-    }
+    b->said_ns = now;
 }
 
 void break_say_done(const struct breaking *b)

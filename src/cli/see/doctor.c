@@ -11,12 +11,13 @@
 #include "cli/config.h"
 #include "cli/output.h"
 #include "cli/rights.h"
+#include "cli/see/fleet.h"
 #include "cli/see/see.h"
 
 struct values {
     const char *name;
     int64_t watch_ms;
-    bool acl;
+    bool acl, fleet;
     const char *prefix, *tenant, *primitive; /* of these rights */
 };
 
@@ -25,6 +26,8 @@ static const cli_option options[] = {
      "take a lock of this name, with the user's rights", 0},
     {CLI_TIME, 0, "watch", offsetof(struct values, watch_ms), "TIME",
      "watch the server's clock for so long; 1", 0},
+    {CLI_FLAG, 0, "fleet", offsetof(struct values, fleet), NULL,
+     "tell which other hosts use this server", 0},
     {CLI_FLAG, 0, "acl", offsetof(struct values, acl), NULL,
      "print the rights that a program needs", 0},
     {CLI_TEXT, 0, "prefix", offsetof(struct values, prefix), "TEXT",
@@ -177,6 +180,17 @@ static void try_name(struct report *report, lk_client *client, const char *name)
     lk_lock_free(lock);
 }
 
+static lk_status put_fleet(struct report *report, lk_client *client)
+{
+    char text[SEE_FLEET_SIZE];
+    lk_check check;
+    lk_status status = see_fleet_check(report->c, client, &check, text);
+
+    if (status == LK_OK)
+        put(report, &check);
+    return status;
+}
+
 enum { STEP_US = 50000 };
 
 /* Both clocks go on at the same rate unless one of them is set meanwhile. */
@@ -211,9 +225,13 @@ look(struct report *report, lk_client *client, const struct values *values)
     put_health(report, first);
     if (values->name != NULL)
         try_name(report, client, values->name);
+    if (values->fleet)
+        status = put_fleet(report, client);
     (void)fflush(stdout);
-    cli_pass_ms((uint64_t)values->watch_ms);
-    status = lk_health_check(client, SEE_WAIT_MS, &second);
+    if (status == LK_OK)
+        cli_pass_ms((uint64_t)values->watch_ms);
+    if (status == LK_OK)
+        status = lk_health_check(client, SEE_WAIT_MS, &second);
     if (status == LK_OK) {
         put_drift(report, second->clock_ahead_us - first->clock_ahead_us,
                   values->watch_ms);
@@ -286,7 +304,11 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_doctor = {
     .name = "doctor",
+    .group = CLI_OPERATE,
     .summary = "check whether the server is fit to keep locks",
+    .examples = "  latchkey doctor --fleet\n"
+                "  latchkey doctor --acl --prefix deploy:    the rights a "
+                "program needs",
     .usage = "[OPTION]...",
     .about =
         "Looks at version, eviction, persistence, replication, memory, round\n"
@@ -296,7 +318,10 @@ const cli_command cli_command_doctor = {
         "are\n"
         "judged by what a lock needs, or what --for says. Of a cluster it "
         "looks\n"
-        "at each master. --acl asks no server: it prints the fewest rights "
+        "at each master. --fleet names the other hosts that use this server,\n"
+        "by the locks that they hold now and by a note that each run of\n"
+        "--fleet leaves there for a week; it fails on the private server.\n"
+        "--acl asks no server: it prints the fewest rights "
         "with\n"
         "which a program can use the library, as rules for ACL SETUSER, of a\n"
         "cluster if the URL names one, and those at the sentinels if it names "

@@ -182,7 +182,7 @@ static void look(FILE *to, void *data)
 
     e->looks++;
     if (lk_list(e->client, LOOK_MS, &e->how->what, &listing) == LK_OK &&
-        see_rows_make(&rows, listing)) {
+        see_rows_make(&rows, listing, false)) {
         see_rows_sort(&rows, SEE_BY_NAME);
         spans_note(e, &rows);
         put_present(to, e, &rows);

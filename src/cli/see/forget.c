@@ -63,7 +63,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_forget = {
     .name = "forget",
-    .summary = "remove what is kept of a name that nobody uses",
+    .group = CLI_OPERATE,
+    .summary = "delete what the server keeps of a name that nobody uses",
+    .examples = "  latchkey forget encoders\n"
+                "  latchkey ls --idle               what there is to forget",
     .usage = "[OPTION]... NAME",
     .about =
         "The server remembers for up to a week what NAME was used as, and "

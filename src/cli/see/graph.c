@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 256 }; /* names that are followed */
-
 void see_graph_done(see_graph *graph)
 {
     for (size_t i = 0; i < graph->count; i++) {
         free(graph->nodes[i].name);
+        free(graph->nodes[i].unread);
         lk_info_free(graph->nodes[i].info);
     }
     free(graph->nodes);
@@ -38,7 +37,7 @@ lk_status see_graph_add(see_graph *graph, const char *name)
 {
     if (find(graph, name) != NULL)
         return LK_OK;
-    if (graph->count == MOST) {
+    if (graph->count == SEE_GRAPH_MOST) {
         graph->is_cut = true;
         return LK_OK;
     }
@@ -107,17 +106,20 @@ static void stuck_find(see_graph *graph)
 
 /* ---- following --------------------------------------------------------------------- */
 
-/* A name that is gone is a way out, and so is one that cannot be a name: others
-   wrote what is waited for. */
+/* A name that is gone is a way out, and so is one that cannot be read. */
 lk_status
 see_graph_take(see_graph *graph, lk_status status, lk_kind kind, lk_info *info)
 {
     see_node *node = &graph->nodes[graph->asked++];
+    const char *unread = see_unread_words(status);
 
-    if (status == LK_ENOTHELD || (status == LK_EINVAL && graph->asked > 1))
-        return LK_OK;
+    node->status = status;
+    if (unread != NULL) {
+        node->unread = strdup(unread);
+        return node->unread != NULL ? LK_OK : LK_ENOMEM;
+    }
     if (status != LK_OK)
-        return status;
+        return status == LK_ENOTHELD ? LK_OK : status;
     node->kind = kind;
     node->info = info;
     for (size_t i = 0; i < info->holder_count && status == LK_OK; i++) {

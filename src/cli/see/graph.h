@@ -8,11 +8,15 @@
  * Who waits for whom: names, their holders, and the names that these wait for.
  */
 
+enum { SEE_GRAPH_MOST = 256 }; /* names that are followed */
+
 typedef struct see_node {
     char *name;
     lk_kind kind;
-    lk_info *info; /* NULL: nothing is known under the name */
-    bool is_stuck; /* each of its holders waits for a name that is stuck */
+    lk_info *info;    /* NULL: nothing is known under the name */
+    lk_status status; /* what the look at it returned */
+    char *unread;     /* why it cannot be read, in words; NULL: it can */
+    bool is_stuck;    /* each of its holders waits for a name that is stuck */
 } see_node;
 
 /* Zero at the start. */
@@ -26,7 +30,8 @@ typedef struct see_graph {
 
 /*
  * Asks about a name, unless it was, and about all that its holders wait for, and
- * so on. Then tells which are stuck. LK_OK, or what a look answered.
+ * so on. Then tells which are stuck. A name that cannot be read is no error: others
+ * wrote it. LK_OK, or what a look returned that is not about one name.
  */
 lk_status
 see_graph_follow(see_graph *graph, lk_client *client, const char *name);

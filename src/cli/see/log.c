@@ -9,8 +9,15 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/see/fleet.h"
 #include "cli/see/rows.h"
 #include "cli/see/see.h"
+
+/* Not one of the notes of `doctor --fleet`, which are no breaks. */
+static bool is_break(const lk_event *event)
+{
+    return strcmp(event->name, SEE_FLEET_NAME) != 0;
+}
 
 static const char *known(const char *text, const char *otherwise)
 {
@@ -79,11 +86,16 @@ static void put_page(const cli *c, const lk_events *events)
 {
     see_page page;
     FILE *to = see_page_begin(&page, c, stdout);
+    bool is_empty = true;
 
-    for (size_t i = 0; i < events->count; i++)
+    for (size_t i = 0; i < events->count; i++) {
+        if (!is_break(events->entries[i]))
+            continue;
         put_event(to, events->entries[i]);
+        is_empty = false;
+    }
     see_page_end(&page);
-    if (events->count == 0)
+    if (is_empty)
         cli_note(c, "nothing was broken");
 }
 
@@ -119,8 +131,10 @@ static void put_json(const lk_events *events)
 
     cli_json_open(&json, NULL, '{');
     cli_json_open(&json, "events", '[');
-    for (size_t i = 0; i < events->count; i++)
-        put_json_event(&json, events->entries[i]);
+    for (size_t i = 0; i < events->count; i++) {
+        if (is_break(events->entries[i]))
+            put_json_event(&json, events->entries[i]);
+    }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", events->truncated);
     see_json_text(&json, "missing", events->missing);
@@ -167,7 +181,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_log = {
     .name = "log",
-    .summary = "which holds were broken, when and by whom",
+    .group = CLI_SEE,
+    .summary = "list the holds that an operator has ended, when and why",
+    .examples = "  latchkey log\n"
+                "  latchkey log deploy",
     .usage = "[OPTION]... [NAME]",
     .about = "Shows what `latchkey break` has ended, the oldest first: which "
              "name, whose\n"

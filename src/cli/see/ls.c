@@ -45,8 +45,6 @@ static int show(const cli *c, lk_client *client, const lk_list_options *what,
 
     if (code != 0)
         return code;
-    if (!what->idle)
-        see_rows_drop_free(&rows);
     see_rows_sort(&rows, orders[values->sort]);
     see_rows_ask(client, &rows);
     if (c->json)
@@ -86,8 +84,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_ls = {
     .name = "ls",
-    .aliases = "list",
-    .summary = "list the names in use and who holds them",
+    .group = CLI_SEE,
+    .summary = "list the names in use, and who holds each",
+    .examples = "  latchkey ls\n"
+                "  latchkey ls 'deploy*' --json",
     .usage = "[OPTION]... [PATTERN]",
     .about =
         "PATTERN is of names, with * ? [a-z], as for Redis. Reads the key\n"

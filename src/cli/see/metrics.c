@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* `latchkey stat` and `latchkey metrics`: the same sums, for people and for
-   Prometheus. */
+/* `latchkey metrics`: sums of all names, for Prometheus or as JSON. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,39 +15,6 @@
 #include "cli/output.h"
 #include "cli/see/export.h"
 #include "cli/see/sums.h"
-
-/* ---- stat -------------------------------------------------------------------- */
-
-static void put_sums(const char *word, const see_sums *s)
-{
-    char time[CLI_TIME_SIZE];
-
-    if (s->names > 0)
-        (void)printf("%-16s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
-                     " %8" PRIu64 "  %s\n",
-                     word, s->names, s->held, s->holders, s->waiters,
-                     s->foreign,
-                     s->longest_held_ms > 0
-                         ? cli_time_words(time, s->longest_held_ms)
-                         : "-");
-}
-
-static void put_text(const see_totals *stats)
-{
-    const lk_health *health = stats->health;
-
-    (void)printf("%-16s %8s %8s %8s %8s %8s  %s\n", "KIND", "NAMES", "HELD",
-                 "HOLDERS", "WAITERS", "REDISSON", "LONGEST");
-    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
-        put_sums(lk_kind_text((lk_kind)i), &stats->kinds[i]);
-    put_sums("all", &stats->all);
-    (void)fputs("server ", stdout);
-    cli_put_clean(stdout, health->version);
-    (void)printf(", a round trip %.3f ms (%.3f to %.3f)\n",
-                 (double)health->rtt_median_us / 1000,
-                 (double)health->rtt_min_us / 1000,
-                 (double)health->rtt_max_us / 1000);
-}
 
 static void put_json(const see_totals *stats)
 {
@@ -127,11 +93,6 @@ static const cli_option options[] = {
     {.kind = CLI_END},
 };
 
-static bool is_metrics(const cli *c)
-{
-    return strcmp(c->command->name, "metrics") == 0;
-}
-
 /* stats NULL: see see_put_metrics(). */
 static int write_metrics(const cli *c, const struct values *values,
                          const see_totals *stats, const see_rows *rows)
@@ -150,20 +111,18 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
     lk_health *health;
     lk_status status = lk_health_check(client, SEE_WAIT_MS, &health);
     see_totals stats;
-    int missing, code = CLI_OK;
+    int code = CLI_OK;
 
     if (status != LK_OK)
         return cli_fail_call(c, status, "checking the server");
     stats = see_totals_of(rows, health);
     if (c->json)
         put_json(&stats);
-    else if (is_metrics(c))
-        code = write_metrics(c, values, &stats, rows);
     else
-        put_text(&stats);
+        code = write_metrics(c, values, &stats, rows);
     lk_health_free(health);
-    missing = see_missing(c, stats.missing);
-    return code == CLI_OK && !is_metrics(c) ? missing : code;
+    (void)see_missing(c, stats.missing);
+    return code;
 }
 
 static int
@@ -219,30 +178,23 @@ static int run(cli *c, int argc, char **argv)
     /* Else who reads a file would take old numbers for present ones. What goes
        wrong here was told of already, by its first cause; a file that could not be
        written, CLI_LOST, as well. */
-    if (code != CLI_OK && code != CLI_LOST && is_metrics(c) && !c->json)
+    if (code != CLI_OK && code != CLI_LOST && !c->json)
         (void)write_metrics(c, &values, NULL, NULL);
     return code;
 }
 
-const cli_command cli_command_stat = {
-    .name = "stat",
-    .summary = "count names, holders and waiters by kind",
-    .usage = "[PATTERN]",
-    .about = "PATTERN is as for `ls`. REDISSON counts the names that only "
-             "Redisson has\n"
-             "used; their holders do not tell since when.",
-    .operands_max = 1,
-    .run = run,
-};
-
 const cli_command cli_command_metrics = {
     .name = "metrics",
-    .summary = "write the same as metrics for Prometheus",
+    .group = CLI_OPERATE,
+    .summary = "print the numbers of names, holders and waiters for Prometheus",
+    .examples =
+        "  latchkey metrics --listen 9400\n"
+        "  latchkey metrics --textfile /var/lib/node_exporter/latchkey.prom",
     .usage = "[OPTION]... [PATTERN]",
     .about =
         "One look, written as Prometheus text, to standard output or to a\n"
         "file for node_exporter's textfile collector. PATTERN is as for\n"
-        "`ls`. With --json it writes what `stat --json` writes. Where the\n"
+        "`ls`. With --json it writes the same as JSON. Where the\n"
         "server cannot be looked at, latchkey_up 0 is all that is written,\n"
         "and the exit code is 69.\n"
         "\n"

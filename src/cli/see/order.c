@@ -90,13 +90,19 @@ void see_rows_ask(lk_client *client, see_rows *rows)
 
     for (size_t i = 0; i < rows->count && asked < ASKED_AT_MOST; i++) {
         see_row *row = &rows->rows[i];
+        const char *unread;
+        lk_status status;
         lk_kind kind;
 
         if (row->entry->kind != LK_KIND_SEMAPHORE ||
             row->entry->holder_count == 0)
             continue;
         asked++;
-        if (lk_who(client, row->entry->name, &kind, &row->info) != LK_OK)
+        status = lk_who(client, row->entry->name, &kind, &row->info);
+        unread = see_unread_words(status);
+        if (status != LK_OK)
             row->info = NULL;
+        if (unread != NULL)
+            row->unread = strdup(unread);
     }
 }

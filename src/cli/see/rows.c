@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "cli/utf8.h"
 
-bool see_rows_make(see_rows *ret_rows, lk_listing *listing)
+bool see_rows_make(see_rows *ret_rows, lk_listing *listing, bool is_idle)
 {
     see_rows rows = {.listing = listing, .count = listing->count};
 
@@ -24,6 +24,8 @@ bool see_rows_make(see_rows *ret_rows, lk_listing *listing)
     }
     for (size_t i = 0; i < rows.count; i++)
         rows.rows[i] = (see_row){.entry = rows.listing->entries[i], .rate = -1};
+    if (!is_idle)
+        see_rows_drop_free(&rows);
     *ret_rows = rows;
     return true;
 }
@@ -36,7 +38,7 @@ int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
 
     if (status != LK_OK)
         return cli_fail_call(c, status, "listing names");
-    if (!see_rows_make(ret_rows, listing))
+    if (!see_rows_make(ret_rows, listing, what->idle != 0))
         return cli_fail(c, CLI_INTERNAL, "out of memory");
     return 0;
 }
@@ -55,17 +57,22 @@ int see_missing(const cli *c, const char *missing)
 
 void see_rows_free(see_rows *rows)
 {
-    for (size_t i = 0; i < rows->listing->count; i++)
+    for (size_t i = 0; i < rows->listing->count; i++) {
         lk_info_free(rows->rows[i].info);
+        free(rows->rows[i].unread);
+    }
     lk_listing_free(rows->listing);
     free(rows->rows);
 }
 
+bool see_knows_held(const lk_entry *entry)
+{
+    return entry->holder != NULL && !see_is_foreign(entry->kind, entry->holder);
+}
+
 uint64_t see_held_ms(const lk_entry *entry)
 {
-    return entry->holder != NULL && !see_is_foreign(entry->kind, entry->holder)
-               ? entry->holder->since_ms
-               : 0;
+    return see_knows_held(entry) ? entry->holder->since_ms : 0;
 }
 
 bool see_needs_asking(const lk_entry *entry)
@@ -217,6 +224,7 @@ static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
 {
     const lk_entry *entry = row->entry;
     const lk_party *holder = holder_of(row);
+    char reason[CELL / 2];
 
     cell_name(cells[NAME], entry->name);
     (void)snprintf(cells[KIND], CELL, "%s", lk_kind_text(entry->kind));
@@ -232,7 +240,11 @@ static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
         (void)snprintf(cells[RATE], CELL, "%.1f/s", row->rate);
     cell_who(cells[WHO], row, who);
     cli_clean(cells[USER], CELL, holder != NULL ? holder->user : "");
-    cell_why(cells[WHY], holder);
+    if (row->unread != NULL)
+        (void)snprintf(cells[WHY], CELL, "cannot be read: %s",
+                       cli_clean(reason, sizeof(reason), row->unread));
+    else
+        cell_why(cells[WHY], holder);
 }
 
 /* ---- the layout ------------------------------------------------------------ */
@@ -490,6 +502,7 @@ void see_json_rows(FILE *to, const see_rows *rows, lk_client *client)
     for (size_t i = 0; i < rows->count; i++) {
         cli_json_open(&json, NULL, '{');
         see_json_row(&json, &rows->rows[i]);
+        see_json_unread(&json, rows->rows[i].unread);
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');

@@ -17,10 +17,12 @@ typedef enum see_order {
 
 typedef struct see_row {
     const lk_entry *entry;
-    double rate;   /* changes of the holder a second that were seen; < 0: none
+    double rate; /* changes of the holder a second that were seen; < 0: none
                     were looked for */
-    lk_info *info; /* owned by the rows: of a semaphore that see_rows_ask() has
-                      asked for; else NULL */
+    /* Owned by the rows, of a semaphore that see_rows_ask() has asked for; else
+       NULL: */
+    lk_info *info;
+    char *unread; /* why it cannot be read */
 } see_row;
 
 typedef struct see_rows {
@@ -29,10 +31,11 @@ typedef struct see_rows {
     size_t count;
 } see_rows;
 
-/* Makes rows of a listing, which they then own. False: no memory; it is freed. */
-bool see_rows_make(see_rows *ret_rows, lk_listing *listing);
+/* Makes rows of a listing, which they then own, with is_idle of semaphores as well
+   that nobody uses: they are no names in use. False: no memory; it is freed. */
+bool see_rows_make(see_rows *ret_rows, lk_listing *listing, bool is_idle);
 
-/* Lists names. 0, or the exit code having complained. */
+/* Lists names, what->idle as above. 0, or the exit code having complained. */
 int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
                  see_rows *ret_rows);
 void see_rows_free(see_rows *rows);
@@ -49,7 +52,7 @@ void see_rows_sort(see_rows *rows, see_order order);
 void see_rows_drop_free(see_rows *rows);
 
 /* A list knows nobody who holds permits: asks for those of the first 64 semaphores
-   that are in use, one by one. What the server refuses stays unknown. */
+   that are in use, one by one. */
 void see_rows_ask(lk_client *client, see_rows *rows);
 
 /*
@@ -80,5 +83,8 @@ bool see_needs_asking(const lk_entry *entry);
 
 /* How long it has been held, by the holder that is shown; 0: not known. */
 uint64_t see_held_ms(const lk_entry *entry);
+
+/* Whether that is known. */
+bool see_knows_held(const lk_entry *entry);
 
 #endif /* LK_CLI_SEE_ROWS_H */

@@ -56,6 +56,19 @@ bool see_is_foreign_waiter(const lk_party *party)
     return party->count == 0;
 }
 
+const char *see_unread_words(lk_status status)
+{
+    static const lk_status about_one[] = {LK_EINVAL,    LK_ERANGE,  LK_ETYPE,
+                                          LK_EMISMATCH, LK_EDENIED, LK_EPROTO,
+                                          LK_ESERVER};
+
+    for (size_t i = 0; i < sizeof(about_one) / sizeof(about_one[0]); i++) {
+        if (about_one[i] == status)
+            return cli_error_words();
+    }
+    return NULL;
+}
+
 /* ---- JSON ----------------------------------------------------------------- */
 
 void see_json_text(cli_json *json, const char *key, const char *text)
@@ -66,6 +79,14 @@ void see_json_text(cli_json *json, const char *key, const char *text)
         cli_json_text(json, key, text);
 }
 
+void see_json_unread(cli_json *json, const char *reason)
+{
+    if (reason == NULL)
+        cli_json_null(json, "unread");
+    else
+        cli_json_text(json, "unread", reason);
+}
+
 static void json_count(cli_json *json, const char *key, uint64_t number)
 {
     if (number == 0)
@@ -73,6 +94,9 @@ static void json_count(cli_json *json, const char *key, uint64_t number)
     else
         cli_json_count(json, key, number);
 }
+
+static const char *const life_words[] =
+    {[SEE_UNSEEN] = "", [SEE_GONE] = "gone", [SEE_STOPPED] = "stopped"};
 
 static void json_process(cli_json *json, const lk_party *party)
 {
@@ -85,6 +109,7 @@ static void json_process(cli_json *json, const lk_party *party)
     see_json_text(json, "reason", party->reason);
     see_json_text(json, "mode", party->mode);
     cli_json_count(json, "count", party->count);
+    see_json_text(json, "process", life_words[see_life_of(party)]);
 }
 
 void see_json_holder(cli_json *json, const char *key, lk_kind kind,
@@ -301,8 +326,7 @@ static void put_mode(FILE *to, lk_kind kind, const lk_party *party)
 static void put_life(FILE *to, const lk_party *party)
 {
     static const char *const words[] = {[SEE_UNSEEN] = "",
-                                        [SEE_GONE] =
-                                            ", which this host does not see",
+                                        [SEE_GONE] = ", whose process is gone",
                                         [SEE_STOPPED] =
                                             ", whose process is stopped"};
 
@@ -347,12 +371,24 @@ put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
 
     (void)fprintf(to, "  waiting %zu: ", position);
     see_put_party(to, party);
+    put_life(to, party);
     put_mode(to, kind, party);
     if (see_is_foreign_waiter(party))
         (void)fputs(", by Redisson\n", to);
     else
         (void)fprintf(to, ", for %s\n", cli_time_words(time, party->since_ms));
     put_more(to, party);
+}
+
+/* They are told of until the server has not heard from them for 13 s. */
+static void put_gone(FILE *to, const lk_info *info)
+{
+    size_t gone = 0;
+
+    for (size_t i = 0; i < info->listed_count; i++)
+        gone += see_life_of(info->waiters[i]) == SEE_GONE;
+    if (gone > 0)
+        (void)fprintf(to, ", %zu of them gone from this host", gone);
 }
 
 static void put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
@@ -369,7 +405,9 @@ static void put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
     else
         (void)fprintf(to, "%zu %s", info->holder_count,
                       kind == LK_KIND_LATCH ? "arrived" : "holding");
-    (void)fprintf(to, ", %zu waiting%s\n", info->waiter_count, more);
+    (void)fprintf(to, ", %zu waiting", info->waiter_count);
+    put_gone(to, info);
+    (void)fprintf(to, "%s\n", more);
     for (size_t i = 0; i < info->holder_count; i++)
         put_holder(to, kind, info->holders[i]);
     for (size_t i = 0; i < info->listed_count; i++)

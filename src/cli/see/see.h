@@ -9,7 +9,7 @@
 
 /*
  * What the commands that look have in common: ls, who, why, top, watch, break,
- * forget, stat, metrics, serve, doctor. docs/cli-json.md describes what is written as
+ * forget, metrics, serve, doctor. docs/cli-json.md describes what is written as
  * JSON; members are only ever added.
  */
 
@@ -56,8 +56,18 @@ bool see_is_kept(const lk_party *party);
 typedef enum see_life { SEE_UNSEEN, SEE_GONE, SEE_STOPPED } see_life;
 see_life see_life_of(const lk_party *party);
 
+/*
+ * Why a name cannot be read, for what lk_who() returned of it: its keys are not as
+ * Latchkey writes them, or the user may not read them. NULL: it can, or the status
+ * is not about one name, as where the server is away.
+ */
+const char *see_unread_words(lk_status status);
+
 /* Text, or null if it is empty. */
 void see_json_text(cli_json *json, const char *key, const char *text);
+
+/* The member that says why a name cannot be read; reason NULL: it can. */
+void see_json_unread(cli_json *json, const char *reason);
 
 /* One holder as an object. */
 void see_json_holder(cli_json *json, const char *key, lk_kind kind,

@@ -126,12 +126,14 @@ static void json_name(cli_json *json, const serving *s, const see_graph *graph,
                       const see_row *row)
 {
     const char *name = row->entry->name;
+    const see_node *node = see_graph_find(graph, name);
 
     cli_json_open(json, NULL, '{');
     see_json_row(json, row);
+    see_json_unread(json, node != NULL ? node->unread : NULL);
     cli_json_real(json, "rate", row->rate > 0 ? row->rate : 0);
     cli_json_bool(json, "stuck", is_circle(s, graph, name));
-    json_parties(json, row, see_graph_find(graph, name));
+    json_parties(json, row, node);
     cli_json_close(json, '}');
 }
 
@@ -178,7 +180,7 @@ static lk_status see(serving *s, cli_json *json)
         status = lk_list(s->client, LOOK_MS, &s->what, &listing);
     if (status != LK_OK)
         return status;
-    if (!see_rows_make(&rows, listing))
+    if (!see_rows_make(&rows, listing, false))
         return LK_ENOMEM;
     see_rows_sort(&rows, SEE_BY_NAME);
     if (!see_changes_note(&s->changes, &rows, now_ms()))
@@ -258,7 +260,11 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_serve = {
     .name = "serve",
-    .summary = "show the names in use in a browser, live",
+    .group = CLI_SEE,
+    .summary = "show names, holders and queues in a browser, live",
+    .examples = "  latchkey serve                   says where: "
+                "http://127.0.0.1:9401/\n"
+                "  latchkey serve --listen 8080 'deploy*'",
     .usage = "[OPTION]... [PATTERN]",
     .about =
         "Serves a page that shows names, holders, queues, who waits for whom, "

@@ -38,15 +38,41 @@ see_totals see_totals_of(const see_rows *rows, const lk_health *health)
     return stats;
 }
 
+/* What sums are, for JSON, whose members end so, and for Prometheus. */
+static const struct sum {
+    const char *key;
+    const char *metric, *help;
+    size_t at;
+    bool is_ms; /* seconds in Prometheus */
+} sums[] = {
+    {"names", "names", "Names in use.", offsetof(see_sums, names), false},
+    {"held", "held", "Names that somebody holds.", offsetof(see_sums, held),
+     false},
+    {"holders", "holders", "Holders, or permits that are taken.",
+     offsetof(see_sums, holders), false},
+    {"waiters", "waiters", "Waiters.", offsetof(see_sums, waiters), false},
+    {"foreign", "foreign", "Names that only Redisson has used.",
+     offsetof(see_sums, foreign), false},
+    {"longest_held_ms", "longest_held_seconds",
+     "The longest of the present holds.", offsetof(see_sums, longest_held_ms),
+     true},
+};
+
+enum { SUMS = sizeof(sums) / sizeof(sums[0]) };
+
+static uint64_t value_of(const see_sums *s, const struct sum *sum)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)s + sum->at, sizeof(value));
+    return value;
+}
+
 void see_json_sums(cli_json *json, const char *key, const see_sums *s)
 {
     cli_json_open(json, key, '{');
-    cli_json_count(json, "names", s->names);
-    cli_json_count(json, "held", s->held);
-    cli_json_count(json, "holders", s->holders);
-    cli_json_count(json, "waiters", s->waiters);
-    cli_json_count(json, "foreign", s->foreign);
-    cli_json_count(json, "longest_held_ms", s->longest_held_ms);
+    for (size_t i = 0; i < SUMS; i++)
+        cli_json_count(json, sums[i].key, value_of(s, &sums[i]));
     cli_json_close(json, '}');
 }
 
@@ -75,16 +101,18 @@ static void put_head(FILE *to, const char *metric, const char *help)
                   metric, help, metric);
 }
 
-static void put_kinds(FILE *to, const see_totals *stats, const char *metric,
-                      const char *help, size_t at)
+static void put_sum(FILE *to, const see_totals *stats, const struct sum *sum)
 {
-    put_head(to, metric, help);
+    put_head(to, sum->metric, sum->help);
     for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++) {
-        uint64_t value;
+        uint64_t value = value_of(&stats->kinds[i], sum);
 
-        memcpy(&value, (const char *)&stats->kinds[i] + at, sizeof(value));
-        (void)fprintf(to, "latchkey_%s{kind=\"%s\"} %" PRIu64 "\n", metric,
-                      lk_kind_text((lk_kind)i), value);
+        (void)fprintf(to, "latchkey_%s{kind=\"%s\"} ", sum->metric,
+                      lk_kind_text((lk_kind)i));
+        if (sum->is_ms)
+            (void)fprintf(to, "%.3f\n", (double)value / 1000);
+        else
+            (void)fprintf(to, "%" PRIu64 "\n", value);
     }
 }
 
@@ -130,8 +158,11 @@ static void put_names(FILE *to, const see_rows *rows, size_t count)
         (void)fprintf(to, "\"} %" PRIu64 "\n",
                       rows->rows[i].entry->waiter_count);
     }
-    put_head(to, "name_held_seconds", "For how long a name has been held.");
+    put_head(to, "name_held_seconds",
+             "For how long a name has been held, where that is known.");
     for (size_t i = 0; i < count; i++) {
+        if (!see_knows_held(rows->rows[i].entry))
+            continue;
         (void)fputs("latchkey_name_held_seconds{name=\"", to);
         put_label(to, rows->rows[i].entry->name);
         (void)fprintf(to, "\"} %.3f\n",
@@ -150,19 +181,8 @@ void see_put_metrics(FILE *to, const see_totals *stats, const see_rows *rows,
              "All names were counted: no master of a cluster was away.");
     (void)fprintf(to, "latchkey_complete %d\n",
                   !stats->truncated && stats->missing[0] == '\0');
-    put_kinds(to, stats, "names", "Names in use.", offsetof(see_sums, names));
-    put_kinds(to, stats, "held", "Names that somebody holds.",
-              offsetof(see_sums, held));
-    put_kinds(to, stats, "holders", "Holders, or permits that are taken.",
-              offsetof(see_sums, holders));
-    put_kinds(to, stats, "waiters", "Waiters.", offsetof(see_sums, waiters));
-    put_kinds(to, stats, "foreign", "Names that only Redisson has used.",
-              offsetof(see_sums, foreign));
-    put_head(to, "longest_held_seconds", "The longest of the present holds.");
-    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
-        (void)fprintf(to, "latchkey_longest_held_seconds{kind=\"%s\"} %.3f\n",
-                      lk_kind_text((lk_kind)i),
-                      (double)stats->kinds[i].longest_held_ms / 1000);
+    for (size_t i = 0; i < SUMS; i++)
+        put_sum(to, stats, &sums[i]);
     if (stats->health != NULL)
         put_server(to, stats->health);
     if (rows != NULL)

@@ -5,7 +5,7 @@
 #include "cli/see/rows.h"
 
 /*
- * What names come to: for stat, metrics and serve.
+ * What names come to: for metrics and serve.
  */
 
 enum { SEE_KINDS = LK_KIND_LATCH + 1 };

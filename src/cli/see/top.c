@@ -150,7 +150,7 @@ static void look(struct top *top)
     }
     if (top->has_rows)
         see_rows_free(&top->rows);
-    top->has_rows = see_rows_make(&top->rows, listing);
+    top->has_rows = see_rows_make(&top->rows, listing, false);
     top->trouble[0] = '\0';
     if (!top->has_rows)
         return;
@@ -377,7 +377,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_top = {
     .name = "top",
-    .summary = "watch the busiest names",
+    .group = CLI_SEE,
+    .summary = "list the busiest names, drawn again every second",
+    .examples = "  latchkey top\n"
+                "  latchkey top --sort held 'deploy*'",
     .usage = "[OPTION]... [PATTERN]",
     .about =
         "On a terminal it is drawn anew every other second; keys: w by "

@@ -183,7 +183,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_wait = {
     .name = "wait",
+    .group = CLI_SCRIPT,
     .summary = "wait until nobody holds a name",
+    .examples = "  latchkey wait backup && ./restart-server\n"
+                "  latchkey wait -w 10m backup      75 if it is still held",
     .usage = "[OPTION]... NAME",
     .about =
         "Looks four times a second until nobody holds NAME, of whatever\n"

@@ -307,7 +307,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_watch = {
     .name = "watch",
-    .summary = "tell what happens to a name, as it happens",
+    .group = CLI_SEE,
+    .summary = "print a line each time a name changes hands",
+    .examples = "  latchkey watch deploy\n"
+                "  latchkey watch --for 1m deploy --json",
     .usage = "[OPTION]... NAME",
     .about =
         "A line for each event: holds (at the start), granted, revoked (it is\n"

@@ -137,7 +137,10 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_who = {
     .name = "who",
-    .summary = "show who holds a name and who waits for it",
+    .group = CLI_SEE,
+    .summary = "show who holds a name, and who waits for it",
+    .examples = "  latchkey who deploy\n"
+                "  latchkey who deploy --json",
     .usage = "NAME",
     .about =
         "Finds out by itself what the name is: a lock, a read-write lock,\n"

@@ -37,52 +37,82 @@ static void indent(FILE *to, int depth)
     (void)fprintf(to, "%*s", 2 * depth, "");
 }
 
-/* path: the names above this one. */
-static void put_chain(FILE *to, const see_graph *graph, const char *name,
-                      const char **path, int depth)
+/* What stands below one name: the names from that one down to where it is, and of
+   the graph's nodes those that were told of. */
+typedef struct chain {
+    FILE *to;
+    const see_graph *graph;
+    const see_node **path;
+    bool *is_told;
+    int depth;
+} chain;
+
+/* What stands in the place of a name's holders; NULL: they are to be told. */
+static const char *words_instead(const chain *in, const see_node *node)
 {
-    const see_node *node = see_graph_find(graph, name);
+    for (int i = 0; i < in->depth; i++) {
+        if (in->path[i] == node)
+            return "see above, the circle is closed";
+    }
+    if (node->unread != NULL)
+        return node->unread;
+    if (node->info == NULL)
+        return "not there any more";
+    return in->is_told[node - in->graph->nodes] ? "see above" : NULL;
+}
+
+static void put_node(chain *in, const char *name);
+
+static void put_holder(chain *in, lk_kind kind, const lk_party *party)
+{
+    bool is_foreign = see_is_foreign(kind, party);
     char time[CLI_TIME_SIZE];
 
-    cli_put_clean(to, name);
-    for (int i = 0; i < depth; i++) {
-        if (strcmp(path[i], name) == 0) {
-            (void)fprintf(to, ": see above, the circle is closed\n");
-            return;
-        }
+    indent(in->to, in->depth);
+    (void)fputs("held by ", in->to);
+    see_put_party(in->to, party);
+    if (!is_foreign)
+        (void)fprintf(in->to, ", since %s",
+                      cli_time_words(time, party->since_ms));
+    if (party->reason[0] != '\0') {
+        (void)fputs(", ", in->to);
+        cli_put_clean(in->to, party->reason);
     }
-    if (node == NULL || node->info == NULL) {
-        (void)fprintf(to, ": not followed, or not there any more\n");
+    (void)fprintf(in->to, "%s\n",
+                  is_foreign ? ", by Redisson: what it waits for is not known"
+                             : "");
+    if (party->waits_for[0] == '\0')
+        return;
+    indent(in->to, in->depth);
+    (void)fputs("who waits for ", in->to);
+    put_node(in, party->waits_for);
+}
+
+/* Each name's holders once: ways that part and meet again would double with every
+   name on them. */
+static void put_node(chain *in, const char *name)
+{
+    const see_node *node = see_graph_find(in->graph, name);
+    const char *instead =
+        node != NULL ? words_instead(in, node) : "not followed";
+
+    cli_put_clean(in->to, name);
+    if (instead != NULL) {
+        (void)fputs(node != NULL && node->unread != NULL ? ": cannot be read: "
+                                                         : ": ",
+                    in->to);
+        cli_put_clean(in->to, instead);
+        (void)fputc('\n', in->to);
         return;
     }
-    (void)fprintf(to, ": %s, %zu holding, %zu waiting\n",
+    (void)fprintf(in->to, ": %s, %zu holding, %zu waiting\n",
                   lk_kind_text(node->kind), node->info->holder_count,
                   node->info->waiter_count);
-    path[depth] = name;
-    for (size_t i = 0; i < node->info->holder_count; i++) {
-        const lk_party *party = node->info->holders[i];
-
-        indent(to, depth + 1);
-        (void)fputs("held by ", to);
-        see_put_party(to, party);
-        if (!see_is_foreign(node->kind, party))
-            (void)fprintf(to, ", since %s",
-                          cli_time_words(time, party->since_ms));
-        if (party->reason[0] != '\0') {
-            (void)fputs(", ", to);
-            cli_put_clean(to, party->reason);
-        }
-        (void)fprintf(to, "%s\n",
-                      see_is_foreign(node->kind, party)
-                          ? ", by Redisson: what it waits for is not "
-                            "known"
-                          : "");
-        if (party->waits_for[0] == '\0')
-            continue;
-        indent(to, depth + 1);
-        (void)fputs("who waits for ", to);
-        put_chain(to, graph, party->waits_for, path, depth + 1);
-    }
+    in->is_told[node - in->graph->nodes] = true;
+    in->path[in->depth++] = node;
+    for (size_t i = 0; i < node->info->holder_count; i++)
+        put_holder(in, node->kind, node->info->holders[i]);
+    in->depth--;
 }
 
 static void put_deadlock(const cli *c, FILE *to, const see_graph *graph)
@@ -114,6 +144,22 @@ static const char *missing_of(const see_graph *graph)
 
 /* ---- JSON ----------------------------------------------------------------------- */
 
+static void json_unread(cli_json *json, const see_graph *graph)
+{
+    cli_json_open(json, "unread", '[');
+    for (size_t i = 0; i < graph->count; i++) {
+        const see_node *node = &graph->nodes[i];
+
+        if (node->unread == NULL)
+            continue;
+        cli_json_open(json, NULL, '{');
+        cli_json_text(json, "name", node->name);
+        cli_json_text(json, "reason", node->unread);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+}
+
 static void put_json(const see_graph *graph, const char *name, bool is_dead)
 {
     cli_json json = {.to = stdout};
@@ -133,6 +179,7 @@ static void put_json(const see_graph *graph, const char *name, bool is_dead)
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
+    json_unread(&json, graph);
     cli_json_bool(&json, "truncated", graph->is_cut);
     see_json_text(&json, "missing", missing_of(graph));
     cli_json_close(&json, '}');
@@ -201,22 +248,37 @@ confirm(see_graph *graph, lk_client *client, const char *name, int64_t again_ms)
 /* 0, or has complained. */
 static int put_text(const cli *c, const see_graph *graph, const char *name)
 {
-    const char **path = calloc(graph->count + 1, sizeof(*path));
+    chain in = {.graph = graph,
+                .path = calloc(graph->count + 1, sizeof(const see_node *)),
+                .is_told = calloc(graph->count + 1, sizeof(*in.is_told))};
+    bool is_whole = in.path != NULL && in.is_told != NULL;
     see_page page;
-    FILE *to;
+    FILE *to = see_page_begin(&page, c, stdout);
 
-    if (path == NULL)
-        return cli_fail(c, CLI_INTERNAL, "out of memory");
-    to = see_page_begin(&page, c, stdout);
-    for (size_t i = 0; i < graph->count && (name == NULL || i == 0); i++)
-        put_chain(to, graph, graph->nodes[i].name, path, 0);
-    free(path);
+    in.to = to;
+    for (size_t i = 0; is_whole && i < graph->count && (name == NULL || i == 0);
+         i++)
+        put_node(&in, graph->nodes[i].name);
+    free(in.path);
+    free(in.is_told);
     if (any_stuck(graph))
         put_deadlock(&page.c, to, graph);
     see_page_end(&page);
     if (graph->count == 0)
         cli_note(c, "nobody waits for anything");
-    return 0;
+    return is_whole ? 0 : cli_fail(c, CLI_INTERNAL, "out of memory");
+}
+
+/* What others wrote is told and changes no exit code, or whoever may write a name
+   could make all looks fail. Rights are the user's own. */
+static int denied(const cli *c, const see_graph *graph)
+{
+    for (size_t i = 0; i < graph->count; i++) {
+        if (graph->nodes[i].status == LK_EDENIED)
+            return cli_fail(c, CLI_DENIED,
+                            "this user may not read some of the names");
+    }
+    return CLI_OK;
 }
 
 static int
@@ -228,6 +290,8 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
 
     if (status == LK_OK && any_stuck(&graph))
         status = confirm(&graph, client, name, again_ms);
+    if (status == LK_OK && name != NULL && graph.nodes[0].unread != NULL)
+        status = graph.nodes[0].status;
     if (status == LK_OK && name != NULL && graph.nodes[0].info == NULL) {
         see_graph_done(&graph);
         return cli_fail(c, CLI_BUSY, "%s: nothing is known under this name",
@@ -241,6 +305,8 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
         put_json(&graph, name != NULL ? name : "", any_stuck(&graph));
     else
         code = put_text(c, &graph, name);
+    if (code == CLI_OK)
+        code = denied(c, &graph);
     if (code == CLI_OK)
         code = see_missing(c, missing_of(&graph));
     see_graph_done(&graph);
@@ -266,7 +332,11 @@ static int run(cli *c, int argc, char **argv)
 
 const cli_command cli_command_why = {
     .name = "why",
-    .summary = "show who waits for whom, and find deadlocks",
+    .group = CLI_SEE,
+    .summary = "show who waits for whom, and which can never go on",
+    .examples = "  latchkey why deploy\n"
+                "  latchkey why                     all names that somebody "
+                "waits for",
     .usage = "[OPTION]... [NAME]",
     .about =
         "Follows NAME to who holds it, to what that owner waits for itself, "

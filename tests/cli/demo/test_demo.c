@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/redis.h"
 #include "support/scratch.h"
 #include "support/tool.h"
@@ -131,9 +132,10 @@ static const char *from_untrue(const char *text)
     return size > 800 ? text + size - 800 : text;
 }
 
-static void all_that_it_shows_is_true(void **state)
+#define TEST(name) CHECK_TEST_OF(name, scene *s, scene_start, scene_end)
+
+TEST(all_that_it_shows_is_true)
 {
-    scene *s = *state;
     tool *t = start(s);
 
     assert_false(is_gone(s));
@@ -152,9 +154,8 @@ static void all_that_it_shows_is_true(void **state)
 }
 
 /* Without what holds it, everybody works at once. */
-static void what_is_not_true_is_said(void **state)
+TEST(what_is_not_true_is_said)
 {
-    scene *s = *state;
     tool *t = start(s);
     char name[256];
     char path[400];
@@ -176,9 +177,8 @@ static void what_is_not_true_is_said(void **state)
 
 /* ---- its end ------------------------------------------------------------ */
 
-static void a_picture_on_a_terminal_ends_at_ctrl_c(void **state)
+TEST(a_picture_on_a_terminal_ends_at_ctrl_c)
 {
-    scene *s = *state;
     tool *t;
 
     s->how.has_terminal = true;
@@ -190,9 +190,8 @@ static void a_picture_on_a_terminal_ends_at_ctrl_c(void **state)
     assert_nothing_is_left(s);
 }
 
-static void a_killed_one_leaves_nothing(void **state)
+TEST(a_killed_one_leaves_nothing)
 {
-    scene *s = *state;
     tool *t = start(s);
 
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
@@ -217,9 +216,8 @@ static void read_until(int fd, char *to, size_t size, const char *text)
     }
 }
 
-static void as_json_it_ends_when_nobody_reads_it(void **state)
+TEST(as_json_it_ends_when_nobody_reads_it)
 {
-    scene *s = *state;
     char text[4096];
     int ends[2];
     tool *t;
@@ -241,15 +239,14 @@ static void as_json_it_ends_when_nobody_reads_it(void **state)
 
 /* ---- no server ---------------------------------------------------------- */
 
-static void without_a_server_it_says_what_to_do(void **state)
+TEST(without_a_server_it_says_what_to_do)
 {
     static const char *const programs[][2] =
         {{"LATCHKEY_SERVER_PROGRAM=/nowhere/redis-server",
           "there is no /nowhere/redis-server here, and the demo starts one of "
-          "its own\n  install it (Debian: apt-get install redis-server)"},
+          "its own\n  install it (Debian: apt-get install redis-tools)"},
          {"LATCHKEY_SERVER_PROGRAM=false", "false did not start"},
          {"LATCHKEY_SERVER_PROGRAM=/proc/version", "Permission denied"}};
-    scene *s = *state;
 
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         const char *env[] = {s->variable, programs[i][0], NULL};
@@ -258,19 +255,4 @@ static void without_a_server_it_says_what_to_do(void **state)
         assert_tool(&s->how, 69, "", programs[i][1], "demo", NULL);
         assert_nothing_is_left(s);
     }
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, scene_start, scene_end)
-    const struct CMUnitTest tests[] = {
-        TEST(all_that_it_shows_is_true),
-        TEST(what_is_not_true_is_said),
-        TEST(a_picture_on_a_terminal_ends_at_ctrl_c),
-        TEST(a_killed_one_leaves_nothing),
-        TEST(as_json_it_ends_when_nobody_reads_it),
-        TEST(without_a_server_it_says_what_to_do),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tool.h"
 #include "support/wait.h"
 
@@ -60,34 +61,36 @@ static long server_process(void)
     return pid;
 }
 
-static void without_any_configuration_it_is_started_and_said(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, start, end)
+
+TEST(without_any_configuration_it_is_started_and_said)
 {
     assert_tool(&how, 75, "not running\n", "", "server", NULL);
     assert_tool(&how, 0, "hi\n",
-                "latchkey run: no server is configured: using a private one, "
+                "latchkey lock: no server is configured: using a private one, "
                 "for this user on this machine only: unix:/tmp/lk-local-",
-                "run", "n", "echo", "hi", NULL);
+                "lock", "n", "echo", "hi", NULL);
     assert_true(server_process() > 0);
-    assert_tool(&how, 0, "hi\n", "no server is configured", "run", "-nq", "n",
+    assert_tool(&how, 0, "hi\n", "no server is configured", "lock", "-nq", "n",
                 "echo", "hi", NULL);
 }
 
-static void who_asks_for_it_is_told_once(NO_STATE)
+TEST(who_asks_for_it_is_told_once)
 {
     assert_tool(&how, 0, "hi\n", "started a private server", "-u",
-                "local:", "run", "n", "echo", "hi", NULL);
-    assert_tool(&how, 0, "hi\n", "", "-u", "local:", "run", "n", "echo", "hi",
+                "local:", "lock", "n", "echo", "hi", NULL);
+    assert_tool(&how, 0, "hi\n", "", "-u", "local:", "lock", "n", "echo", "hi",
                 NULL);
 }
 
-static void many_at_once_share_one(NO_STATE)
+TEST(many_at_once_share_one)
 {
     tool *tools[8];
     long pid;
 
     for (size_t i = 0; i < 8; i++)
         tools[i] = tool_start(
-            &how, "-qulocal:", "run", "n", "-c",
+            &how, "-qulocal:", "lock", "n", "-c",
             "mkdir \"$LATCHKEY_SERVER_DIRECTORY/alone\" && "
             "sleep 0.02 && rmdir \"$LATCHKEY_SERVER_DIRECTORY/alone\"",
             NULL);
@@ -100,7 +103,7 @@ static void many_at_once_share_one(NO_STATE)
     assert_true(pid > 0);
 }
 
-static void it_can_be_stopped_and_comes_again(NO_STATE)
+TEST(it_can_be_stopped_and_comes_again)
 {
     long pid;
 
@@ -110,31 +113,25 @@ static void it_can_be_stopped_and_comes_again(NO_STATE)
     assert_false(tool_runs((pid_t)pid));
     assert_tool(&how, 75, "", "no private server runs here", "server", "stop",
                 NULL);
-    assert_tool(&how, 0, "hi\n", NULL, "run", "n", "echo", "hi", NULL);
+    assert_tool(&how, 0, "hi\n", NULL, "lock", "n", "echo", "hi", NULL);
     assert_true(server_process() > 0);
-}
-
-static bool is_deaf(void *data)
-{
-    (void)data;
-    return server_process() == 0;
 }
 
 /* Its socket is still there, and nobody listens: the last of its threads has
    ended as well. */
-static void one_that_was_killed_is_started_again(NO_STATE)
+TEST(one_that_was_killed_is_started_again)
 {
     long pid;
 
     assert_tool(&how, 0, NULL, "", "server", "start", NULL);
     pid = server_process();
     assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-    assert_true(wait_until(is_deaf, NULL, SOON_MS));
-    assert_tool(&how, 0, "hi\n", NULL, "run", "n", "echo", "hi", NULL);
+    assert_soon(server_process() == 0, SOON_MS);
+    assert_tool(&how, 0, "hi\n", NULL, "lock", "n", "echo", "hi", NULL);
     assert_true(server_process() != pid);
 }
 
-static void it_outlives_the_session_that_started_it(NO_STATE)
+TEST(it_outlives_the_session_that_started_it)
 {
     long pid;
 
@@ -144,29 +141,29 @@ static void it_outlives_the_session_that_started_it(NO_STATE)
     assert_true(getpgid((pid_t)pid) != getpgrp());
 }
 
-static void it_is_never_in_the_place_of_another(NO_STATE)
+TEST(it_is_never_in_the_place_of_another)
 {
     tool_how away = how;
 
     away.url = "unix:/nonexistent/s?offline_ms=100ms";
-    assert_tool(&away, 69, "", "start Redis with", "run", "n", "echo", "hi",
+    assert_tool(&away, 69, "", "start Redis with", "lock", "n", "echo", "hi",
                 NULL);
     assert_tool(&how, 75, "not running\n", "", "server", NULL);
 }
 
-static void looking_does_not_start_it(NO_STATE)
+TEST(looking_does_not_start_it)
 {
-    assert_tool(&how, 0, "/redis.sock", "", "url", NULL);
+    assert_tool(&how, 0, "/redis.sock", "", "config", "url", NULL);
     assert_tool(&how, 0, "url = local:\n    from default", "", "config",
                 "--explain", NULL);
     assert_tool(&how, 75, "{\"running\":false,", "", "server", "--json", NULL);
     assert_tool(&how, 75, ",\"pid\":null}", "", "server", "--json", NULL);
 }
 
-static void a_directory_that_others_may_enter_is_refused(NO_STATE)
+TEST(a_directory_that_others_may_enter_is_refused)
 {
     static const char words[] = "is not a directory of yours alone";
-    tool *t = tool_start(&how, "url", NULL);
+    tool *t = tool_start(&how, "config", "url", NULL);
     char path[160];
 
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -174,37 +171,41 @@ static void a_directory_that_others_may_enter_is_refused(NO_STATE)
     *strrchr(path, '/') = '\0';
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chmod(path, 0750), 0);
-    assert_tool(&how, 78, "", words, "run", "n", "echo", "hi", NULL);
+    assert_tool(&how, 78, "", words, "lock", "n", "echo", "hi", NULL);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(symlink("/tmp", path), 0);
-    assert_tool(&how, 78, "", words, "run", "n", "echo", "hi", NULL);
+    assert_tool(&how, 78, "", words, "lock", "n", "echo", "hi", NULL);
 }
 
-static void without_the_program_it_says_what_to_install(NO_STATE)
+TEST(without_the_program_it_says_what_to_install)
 {
     env[1] = "LATCHKEY_SERVER_PROGRAM=/nonexistent/redis";
     assert_tool(&how, 69, "",
-                "no private server: /nonexistent/redis: No such file", "run",
+                "no private server: /nonexistent/redis: No such file", "lock",
                 "n", "echo", "hi", NULL);
     env[1] = program;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
-
-int main(void)
+/* As Debian's redis-tools has it: the program acts as a server if it is called by
+   a server's name. */
+TEST(under_another_name_its_program_is_found)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(without_any_configuration_it_is_started_and_said),
-        TEST(who_asks_for_it_is_told_once),
-        TEST(many_at_once_share_one),
-        TEST(it_can_be_stopped_and_comes_again),
-        TEST(one_that_was_killed_is_started_again),
-        TEST(it_outlives_the_session_that_started_it),
-        TEST(it_is_never_in_the_place_of_another),
-        TEST(looking_does_not_start_it),
-        TEST(a_directory_that_others_may_enter_is_refused),
-        TEST(without_the_program_it_says_what_to_install),
-    };
+    char path[128];
+    const char *old = getenv("PATH");
+    char *kept = strdup(old != NULL ? old : "/bin");
+    int code;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_non_null(kept);
+    env[1] = NULL;
+    (void)snprintf(path, sizeof(path), "%s/bin", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)setenv("PATH", path, 1);
+    (void)snprintf(path, sizeof(path), "%s/bin/redis-check-rdb", folder);
+    assert_int_equal(symlink(REDIS_SERVER, path), 0);
+    code = tool_code(&how, "server", "start", NULL);
+    (void)setenv("PATH", kept, 1);
+    free(kept);
+    env[1] = program;
+    assert_int_equal(code, 0);
+    assert_true(server_process() > 0);
 }

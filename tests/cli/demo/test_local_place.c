@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/local/local.h"
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/server.h"
 #include "support/tool.h"
 #include "support/wait.h"
@@ -88,10 +89,12 @@ static bool has_home(void)
            stat(user->pw_dir, &home) == 0 && (home.st_mode & 022) == 0;
 }
 
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, start, end)
+
 /* This is about the real home of whoever runs the test, and about a server that
    may be there already. */
 
-static void one_user_has_one_whatever_the_environment(NO_STATE)
+TEST(one_user_has_one_whatever_the_environment)
 {
     const char *const *const environments[] = {su_like, desktop, runtime};
     const tool_how plain = {.env = bare};
@@ -105,7 +108,7 @@ static void one_user_has_one_whatever_the_environment(NO_STATE)
     runtime[0] = variable;
     if (!has_home())
         skip();
-    assert_int_equal(tool_code(&plain, "-ulocal:", "url", NULL), 0);
+    assert_int_equal(tool_code(&plain, "-ulocal:", "config", "url", NULL), 0);
     was_there = tool_code(&plain, "server", NULL) == 0;
     for (size_t i = 0; i < 3; i++) {
         const tool_how how = {.env = environments[i]};
@@ -126,7 +129,7 @@ static void one_user_has_one_whatever_the_environment(NO_STATE)
 }
 
 /* Several machines may share a home, and each has a server of its own. */
-static void it_is_named_after_the_running_kernel(NO_STATE)
+TEST(it_is_named_after_the_running_kernel)
 {
     char boot[64] = "";
     char wanted[256];
@@ -142,10 +145,10 @@ static void it_is_named_after_the_running_kernel(NO_STATE)
                    place);
     (void)snprintf(shown, sizeof(shown), "unix://%s/%.8s%.4s/redis.sock\n",
                    place, boot, boot + 9);
-    assert_tool(&how, 0, shown, "", "url", "local:", NULL);
+    assert_tool(&how, 0, shown, "", "config", "url", "-ulocal:", NULL);
 }
 
-static void a_place_that_cannot_be_is_refused_with_words(NO_STATE)
+TEST(a_place_that_cannot_be_is_refused_with_words)
 {
     const char *relative[] = {"LATCHKEY_SERVER_DIRECTORY=here", NULL};
     const char *device[] = {"LATCHKEY_SERVER_DIRECTORY=/dev/null/x", NULL};
@@ -203,7 +206,7 @@ static void try_in(const char *path, int code, const char *words)
 
 /* A user who may write to a directory may put another one in the place of what is in
    it, whoever owns that. */
-static void a_way_that_others_can_change_is_refused(NO_STATE)
+TEST(a_way_that_others_can_change_is_refused)
 {
     static const char words[] = "others may write to it";
     char below[160];
@@ -225,7 +228,7 @@ static void a_way_that_others_can_change_is_refused(NO_STATE)
     try_in(below, 78, words);
 }
 
-static void a_place_that_somebody_else_took_first_is_refused(NO_STATE)
+TEST(a_place_that_somebody_else_took_first_is_refused)
 {
     if (geteuid() != 0)
         skip();
@@ -242,7 +245,7 @@ static void make_link(void)
 }
 
 /* The maker of a link may lead it elsewhere tomorrow: then two have two servers. */
-static void a_link_of_somebody_else_is_not_followed(NO_STATE)
+TEST(a_link_of_somebody_else_is_not_followed)
 {
     char in_it[160];
 
@@ -262,7 +265,7 @@ static void a_link_of_somebody_else_is_not_followed(NO_STATE)
 }
 
 /* A link of the user's own in a directory where others can replace it. */
-static void a_link_that_others_can_replace_is_not_followed(NO_STATE)
+TEST(a_link_that_others_can_replace_is_not_followed)
 {
     char link[160];
 
@@ -298,9 +301,9 @@ static cli_local local_in(const char *directory)
     return local;
 }
 
-static void one_who_takes_it_between_look_and_use_gains_nothing(NO_STATE)
+TEST(one_who_takes_it_between_look_and_use_gains_nothing)
 {
-    const cli c = {.called = "test"};
+    const cli c = {.command = NULL};
     const cli_local local = local_in(place);
     server *redis;
     bool is_new;
@@ -336,9 +339,8 @@ static _Noreturn void listen_there(void)
         (void)pause();
 }
 
-static bool is_listening(void *data)
+static bool is_listening(const struct sockaddr_un *address)
 {
-    const struct sockaddr_un *address = data;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool is_there =
         connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
@@ -347,9 +349,9 @@ static bool is_listening(void *data)
     return is_there;
 }
 
-static void a_server_of_somebody_else_is_refused(NO_STATE)
+TEST(a_server_of_somebody_else_is_refused)
 {
-    const cli c = {.called = "test"};
+    const cli c = {.command = NULL};
     const cli_local local = local_in(place);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     bool is_new;
@@ -362,30 +364,11 @@ static void a_server_of_somebody_else_is_refused(NO_STATE)
     pid = fork();
     if (pid == 0)
         listen_there();
-    assert_true(wait_until(is_listening, &address, SOON_MS));
+    assert_soon(is_listening(&address), SOON_MS);
     assert_int_equal(mkdir(place, 0700), 0);
     assert_int_equal(symlink(address.sun_path, local.socket), 0);
     assert_int_equal(cli_local_pid(&local), -1);
     assert_int_equal(cli_local_start(&c, &local, &is_new), CLI_CONFIG);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(one_user_has_one_whatever_the_environment),
-        TEST(it_is_named_after_the_running_kernel),
-        TEST(a_place_that_cannot_be_is_refused_with_words),
-        TEST(a_way_that_others_can_change_is_refused),
-        TEST(a_place_that_somebody_else_took_first_is_refused),
-        TEST(a_link_of_somebody_else_is_not_followed),
-        TEST(a_link_that_others_can_replace_is_not_followed),
-        TEST(one_who_takes_it_between_look_and_use_gains_nothing),
-        TEST(a_server_of_somebody_else_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

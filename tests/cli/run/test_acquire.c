@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 10000 };
+enum { SOON_MS = 10000, HOLD_SIZE = 1400 };
 
 static tool_how shell;
 
@@ -28,12 +29,12 @@ static int start(void **state)
     return 0;
 }
 
-static void a_shell_holds_it_between_its_commands(NO_STATE)
+TOOLING_TEST(a_shell_holds_it_between_its_commands)
 {
     assert_tool(&shell, 0, "75\n0\n0\n74\n", NULL, "-c",
                 "eval \"$($tool acquire n --lease 10m --export)\"\n"
-                "$tool -q run -n n true; echo $?\n"
-                "$tool renew; echo $?\n"
+                "$tool -q lock -n n true; echo $?\n"
+                "eval \"$($tool renew --export)\"; echo $?\n"
                 "$tool release; echo $?\n"
                 "$tool release; echo $?\n",
                 NULL);
@@ -41,17 +42,19 @@ static void a_shell_holds_it_between_its_commands(NO_STATE)
 }
 
 /* Nobody renews what was handed over with a short lease. */
-static void one_that_had_to_wait_has_its_whole_lease(NO_STATE)
+TOOLING_TEST(one_that_had_to_wait_has_its_whole_lease)
 {
     static const char *const kinds[][2] = {{"-l30s", "-l1h"},
                                            {"--fair", "--fair"},
-                                           {"--write", "--read"},
-                                           {"--read", "--write"},
-                                           {"--sem=1", "--sem=1"}};
+                                           {"--exclusive", "--shared"},
+                                           {"--shared", "--exclusive"},
+                                           {"-p1", "-p1"}};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        tool *holder = tool_start(&how, "lock", kinds[i][0], "n", "-c",
-                                  "echo in; exec sleep 100", NULL);
+        tool *holder =
+            tool_start(&how,
+                       strcmp(kinds[i][0], "-p1") == 0 ? "semaphore" : "lock",
+                       kinds[i][0], "n", "-c", "echo in; exec sleep 100", NULL);
         tool *t;
 
         tool_wait_out(holder, "in\n", SOON_MS);
@@ -67,7 +70,7 @@ static void one_that_had_to_wait_has_its_whole_lease(NO_STATE)
 }
 
 /* An eval of nothing would be a success. */
-static void an_export_that_fails_ends_the_script(NO_STATE)
+TOOLING_TEST(an_export_that_fails_ends_the_script)
 {
     static const char *const ways[] = {"-n n -l1m", "-n n -l1m -E0", "n -l0",
                                        "n -l1m --nonsense", "n -l1m -w0.2"};
@@ -92,18 +95,18 @@ static void an_export_that_fails_ends_the_script(NO_STATE)
                 NULL);
 }
 
-static void a_hold_that_has_ended_is_not_called_lost_work(NO_STATE)
+TOOLING_TEST(a_hold_that_has_ended_is_not_called_lost_work)
 {
     assert_tool(&shell, 74, "",
                 "latchkey release: this hold of lock 'n' has ended: "
-                "released before",
+                "released or renewed before",
                 "-c",
-                "hold=$($tool acquire n -l1m) && $tool renew $hold && "
+                "hold=$($tool acquire n -l1m) && hold=$($tool renew $hold) && "
                 "$tool release $hold && $tool release $hold",
                 NULL);
 }
 
-static void any_name_survives_the_shell(NO_STATE)
+TOOLING_TEST(any_name_survives_the_shell)
 {
     assert_tool(&shell, 0, "it's  $(a) \"b\"\n0\n", "", "-c",
                 "eval \"$($tool acquire \"it's  \\$(a) \\\"b\\\"\" --lease 10m "
@@ -115,7 +118,7 @@ static void any_name_survives_the_shell(NO_STATE)
 }
 
 /* The last one first; what `hold` keeps meanwhile is not forgotten. */
-static void a_shell_may_hold_one_within_another(NO_STATE)
+TOOLING_TEST(a_shell_may_hold_one_within_another)
 {
     assert_tool(&shell, 0, "1 1 1\n1 1 0\n1 0 0\n0 0 0\n64\n", NULL, "-c",
                 "held() { $tool -q lock -n $1 true && a=0 || a=1; }\n"
@@ -131,7 +134,7 @@ static void a_shell_may_hold_one_within_another(NO_STATE)
 }
 
 /* One that was lost is not in the way of those around it. */
-static void a_hold_that_is_lost_is_left_as_well(NO_STATE)
+TOOLING_TEST(a_hold_that_is_lost_is_left_as_well)
 {
     assert_tool(&shell, 0, "", "an operator has ended this hold of lock 'm'",
                 "-c",
@@ -144,7 +147,7 @@ static void a_hold_that_is_lost_is_left_as_well(NO_STATE)
                 NULL);
 }
 
-static void one_that_is_not_obtained_leaves_those_around_it(NO_STATE)
+TOOLING_TEST(one_that_is_not_obtained_leaves_those_around_it)
 {
     assert_tool(&shell, 0, "busy\n", NULL, "-c",
                 "other=$($tool acquire m -l1h) || exit\n"
@@ -156,7 +159,7 @@ static void one_that_is_not_obtained_leaves_those_around_it(NO_STATE)
 }
 
 /* An eval of nothing succeeds, and the script would go on. */
-static void an_eval_fails_as_the_tool_does(NO_STATE)
+TOOLING_TEST(an_eval_fails_as_the_tool_does)
 {
     assert_tool(&shell, 0, "64\n0\n74\n74\n", NULL, "-c",
                 "eval \"$($tool renew --export)\"; echo $?\n"
@@ -169,7 +172,7 @@ static void an_eval_fails_as_the_tool_does(NO_STATE)
 }
 
 /* Else no program could be started any more, one day. */
-static void what_a_shell_never_goes_back_to_is_forgotten(NO_STATE)
+TOOLING_TEST(what_a_shell_never_goes_back_to_is_forgotten)
 {
     assert_tool(&shell, 0, "few\n", NULL, "-c",
                 "for turn in $(seq 50); do\n"
@@ -214,14 +217,13 @@ assert_goes_back(const char *program, const char *acquire, const char *release)
    5.9 may do that for ever, whatever the process is. */
 static void assert_is_known(const char *program)
 {
-    assert_goes_back(program, "$($tool acquire --sem 2 n -l1h --export)",
+    assert_goes_back(program, "$($tool acquire -p2 n -l1h --export)",
                      "$($tool release --export)");
-    assert_goes_back(program,
-                     "$(cd / && $tool acquire --sem 2 n -l1h --export)",
+    assert_goes_back(program, "$(cd / && $tool acquire -p2 n -l1h --export)",
                      "$(cd / && $tool release --export)");
 }
 
-static void every_shell_is_known_in_its_substitutions(NO_STATE)
+TOOLING_TEST(every_shell_is_known_in_its_substitutions)
 {
     static const char *const programs[] = {"bash", "dash"};
 
@@ -229,23 +231,22 @@ static void every_shell_is_known_in_its_substitutions(NO_STATE)
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         assert_is_known(programs[i]);
         assert_goes_back(programs[i],
-                         "$(cd / && $tool acquire --sem 2 n -l1h --export)",
+                         "$(cd / && $tool acquire -p2 n -l1h --export)",
                          "$(cd / && $tool release --export; true)");
-        assert_goes_back(
-            programs[i],
-            "$($tool acquire --pid $$ --sem 2 n -l1h --export | cat)",
-            "$($tool release --pid $$ --export | cat)");
+        assert_goes_back(programs[i],
+                         "$($tool acquire --pid $$ -p2 n -l1h --export | cat)",
+                         "$($tool release --pid $$ --export | cat)");
     }
 }
 
-static void a_shell_that_is_not_there_is_refused(NO_STATE)
+TOOLING_TEST(a_shell_that_is_not_there_is_refused)
 {
     assert_tool(&how, 64, NULL, "--pid 1: there is no such process", "acquire",
                 "n", "-l1m", "--pid", "1", NULL);
 }
 
 /* What the shell that calls a script holds is not the script's to give back. */
-static void a_script_leaves_what_its_caller_has(NO_STATE)
+TOOLING_TEST(a_script_leaves_what_its_caller_has)
 {
     assert_tool(&shell, 0, "none\n75\n", NULL, "-c",
                 "eval \"$($tool acquire n -l1h --export)\" || exit\n"
@@ -256,38 +257,99 @@ static void a_script_leaves_what_its_caller_has(NO_STATE)
                 NULL);
 }
 
-static void every_kind_can_be_acquired(NO_STATE)
+TOOLING_TEST(every_kind_can_be_acquired)
 {
-    static const char *const kinds[] = {"--fair", "--read", "--write",
-                                        "--sem=2", "--wait=1"};
+    static const char *const kinds[] = {"--fair", "--shared", "--exclusive",
+                                        "-p2", "--wait=1"};
     char line[256];
 
     for (size_t i = 0; i < 5; i++) {
         (void)snprintf(line, sizeof(line),
                        "hold=$($tool acquire %s k%zu -l 1m) && "
-                       "$tool renew \"$hold\" && $tool renew \"$hold\" && "
+                       "hold=$($tool renew \"$hold\") && "
+                       "hold=$($tool renew \"$hold\") && "
                        "$tool release \"$hold\"",
                        kinds[i], i);
         assert_tool(&shell, 0, "", "", "-c", line, NULL);
     }
 }
 
-static void a_lease_can_be_made_longer(NO_STATE)
+/* The line that the tool has written. */
+static void line_of(tool *t, char hold[HOLD_SIZE])
+{
+    (void)snprintf(hold, HOLD_SIZE, "%s", tool_out(t));
+    hold[strcspn(hold, "\n")] = '\0';
+}
+
+/* What was written before is worth nothing any more: neither renews nor ends it. */
+TOOLING_TEST(the_line_that_was_written_last_is_the_hold)
+{
+    assert_tool(&shell, 0, "74\n74\n1\n0\nless\n0\n74\n", NULL, "-c",
+                "eval \"$($tool acquire n --lease 10m --export)\"\n"
+                "old=$LATCHKEY_HOLD fence=$LATCHKEY_FENCE\n"
+                "eval \"$($tool renew --export)\"\n"
+                "$tool -q renew \"$old\"; echo $?\n"
+                "$tool -q release \"$old\"; echo $?\n"
+                "$tool ls | grep -c '^n '\n"
+                "new=$($tool renew); echo $?\n"
+                "[ $fence -lt $LATCHKEY_FENCE ] && echo less\n"
+                "$tool release $new; echo $?\n"
+                "$tool -q release; echo $?\n",
+                NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+TOOLING_TEST(of_two_renewals_at_once_one_has_it)
+{
+    tool *both[2];
+    char hold[HOLD_SIZE];
+    int codes[2];
+
+    both[0] = tool_start(&how, "acquire", "n", "-l1h", NULL);
+    assert_int_equal(tool_wait(both[0], SOON_MS), 0);
+    line_of(both[0], hold);
+    for (int i = 0; i < 2; i++)
+        both[i] = tool_start(&how, "renew", hold, NULL);
+    for (int i = 0; i < 2; i++)
+        codes[i] = tool_wait(both[i], SOON_MS);
+    assert_int_equal(codes[0] + codes[1], 74);
+    line_of(both[codes[0] == 0 ? 0 : 1], hold);
+    assert_tool(&how, 0, "", "", "release", hold, NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+/* The shell may be at work still: the hold is not given back. */
+TOOLING_TEST(a_renewal_that_cannot_be_written_leaves_it_held)
+{
+    tool_how full = how;
+    tool *t = tool_start(&how, "acquire", "n", "-l1h", NULL);
+    char hold[HOLD_SIZE];
+
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    line_of(t, hold);
+    full.out = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_tool(&full, 74, NULL, "it ends with its lease", "renew", hold, NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 1);
+    (void)close(full.out);
+}
+
+TOOLING_TEST(a_lease_can_be_made_longer)
 {
     tool *t = tool_start(&how, "acquire", "n", "--lease", "10", NULL);
-    char hold[1400];
+    char hold[HOLD_SIZE];
 
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_true(server_integer(redis, "PTTL n") <= 10000);
-    (void)snprintf(hold, sizeof(hold), "%s", tool_out(t));
-    *strchr(hold, '\n') = '\0';
-    assert_tool(&how, 0, "", "", "renew", "--lease", "1h", hold, NULL);
+    line_of(t, hold);
+    t = tool_start(&how, "renew", "--lease", "1h", hold, NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    line_of(t, hold);
     assert_true(server_integer(redis, "PTTL n") > 3500000);
     assert_tool(&how, 0, "{\"name\":\"n\",\"fence\":", "", "renew", "--json",
                 hold, NULL);
 }
 
-static void without_a_lease_it_is_refused(NO_STATE)
+TOOLING_TEST(without_a_lease_it_is_refused)
 {
     assert_tool(&how, 64, "", "give --lease TIME, of at least 1s", "acquire",
                 "n", NULL);
@@ -300,7 +362,7 @@ static void without_a_lease_it_is_refused(NO_STATE)
 
 /* The most likely reason is said: the lines of acquire or hold were not
    evaluated, or a name was given. */
-static void a_release_of_nothing_says_why(NO_STATE)
+TOOLING_TEST(a_release_of_nothing_says_why)
 {
     assert_tool(&how, 64, "",
                 "neither LATCHKEY_HOLD nor LATCHKEY_KEEPER is set: was what "
@@ -319,7 +381,7 @@ static void a_release_of_nothing_says_why(NO_STATE)
                 "-c", "LATCHKEY_KEEPER=1:1 $tool renew", NULL);
 }
 
-static void what_is_held_is_not_obtained(NO_STATE)
+TOOLING_TEST(what_is_held_is_not_obtained)
 {
     char wait[32];
 
@@ -332,14 +394,14 @@ static void what_is_held_is_not_obtained(NO_STATE)
                 NULL);
 }
 
-static void it_ends_with_its_lease(NO_STATE)
+TOOLING_TEST(it_ends_with_its_lease)
 {
     assert_int_equal(tool_code(&how, "acquire", "n", "-l1s", NULL), 0);
-    assert_int_equal(tool_code(&how, "run", "-w10", "n", "true", NULL), 0);
+    assert_int_equal(tool_code(&how, "lock", "-w10", "n", "true", NULL), 0);
 }
 
 /* Whoever asks later finds the process that ran it; that one may be gone. */
-static void it_says_which_process_ran_it(NO_STATE)
+TOOLING_TEST(it_says_which_process_ran_it)
 {
     char why[64];
 
@@ -354,7 +416,7 @@ static void it_says_which_process_ran_it(NO_STATE)
 
 /* The caller is told whole, and no character is cut in two: with one byte more
    before them, the others would be cut. */
-static void a_long_reason_makes_room_for_the_caller(NO_STATE)
+TOOLING_TEST(a_long_reason_makes_room_for_the_caller)
 {
     char why[302] = "x", pid[64];
 
@@ -373,7 +435,7 @@ static void a_long_reason_makes_room_for_the_caller(NO_STATE)
 }
 
 /* Nobody could renew or release what nobody has got. */
-static void a_hold_that_cannot_be_written_is_given_back(NO_STATE)
+TOOLING_TEST(a_hold_that_cannot_be_written_is_given_back)
 {
     tool_how full = how;
 
@@ -383,7 +445,7 @@ static void a_hold_that_cannot_be_written_is_given_back(NO_STATE)
     (void)close(full.out);
 }
 
-static void a_signal_ends_the_wait(NO_STATE)
+TOOLING_TEST(a_signal_ends_the_wait)
 {
     tool *t;
 
@@ -394,33 +456,4 @@ static void a_signal_ends_the_wait(NO_STATE)
     assert_int_equal(tool_wait(t, SOON_MS), 143);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(an_eval_fails_as_the_tool_does),
-        TOOLING_TEST(a_shell_holds_it_between_its_commands),
-        TOOLING_TEST(one_that_had_to_wait_has_its_whole_lease),
-        TOOLING_TEST(an_export_that_fails_ends_the_script),
-        TOOLING_TEST(a_hold_that_has_ended_is_not_called_lost_work),
-        TOOLING_TEST(any_name_survives_the_shell),
-        TOOLING_TEST(a_shell_may_hold_one_within_another),
-        TOOLING_TEST(a_hold_that_is_lost_is_left_as_well),
-        TOOLING_TEST(one_that_is_not_obtained_leaves_those_around_it),
-        TOOLING_TEST(what_a_shell_never_goes_back_to_is_forgotten),
-        TOOLING_TEST(every_shell_is_known_in_its_substitutions),
-        TOOLING_TEST(a_shell_that_is_not_there_is_refused),
-        TOOLING_TEST(a_script_leaves_what_its_caller_has),
-        TOOLING_TEST(every_kind_can_be_acquired),
-        TOOLING_TEST(it_says_which_process_ran_it),
-        TOOLING_TEST(a_long_reason_makes_room_for_the_caller),
-        TOOLING_TEST(a_lease_can_be_made_longer),
-        TOOLING_TEST(without_a_lease_it_is_refused),
-        TOOLING_TEST(a_release_of_nothing_says_why),
-        TOOLING_TEST(what_is_held_is_not_obtained),
-        TOOLING_TEST(it_ends_with_its_lease),
-        TOOLING_TEST(a_hold_that_cannot_be_written_is_given_back),
-        TOOLING_TEST(a_signal_ends_the_wait),
-    };
-
-    return cmocka_run_group_tests(tests, start, tooling_stop);
-}
+CHECK_GROUP(start, tooling_stop)

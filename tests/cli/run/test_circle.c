@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
@@ -52,8 +53,10 @@ static size_t count(const char *text, const char *part)
     return found;
 }
 
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, forget)
+
 /* Says it once, whatever looks come after it. */
-static void two_that_wait_for_each_other_are_told_so_once(NO_STATE)
+TEST(two_that_wait_for_each_other_are_told_so_once)
 {
     tool *one = go(0, "a", "b", ""), *two = go(1, "b", "a", "-q");
 
@@ -72,7 +75,7 @@ static void two_that_wait_for_each_other_are_told_so_once(NO_STATE)
     assert_int_equal(tool_wait(two, SOON_MS), 128 + SIGTERM);
 }
 
-static void three_in_a_circle_are_named_in_their_order(NO_STATE)
+TEST(three_in_a_circle_are_named_in_their_order)
 {
     tool *one = go(0, "a", "b", "");
 
@@ -85,7 +88,7 @@ static void three_in_a_circle_are_named_in_their_order(NO_STATE)
 }
 
 /* The one that is waited for goes on in the end, and then the other does. */
-static void a_line_is_no_circle(NO_STATE)
+TEST(a_line_is_no_circle)
 {
     tool *last = go(0, "a", "b", ""), *middle = go(1, "b", "c", "-w6");
 
@@ -110,7 +113,7 @@ static bool is_told(void *data)
 }
 
 /* What it has told of itself lives on for three seconds, and no longer. */
-static void one_that_was_killed_in_its_wait_makes_no_circle(NO_STATE)
+TEST(one_that_was_killed_in_its_wait_makes_no_circle)
 {
     static const char line[] =
         "echo held; " LK_TOOL " lock b true & echo pid=$!; wait; sleep 100";
@@ -126,15 +129,4 @@ static void one_that_was_killed_in_its_wait_makes_no_circle(NO_STATE)
     assert_null(strstr(tool_err(holder), "a circle"));
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_teardown(f, forget)
-    const struct CMUnitTest tests[] = {
-        TEST(two_that_wait_for_each_other_are_told_so_once),
-        TEST(three_in_a_circle_are_named_in_their_order),
-        TEST(a_line_is_no_circle),
-        TEST(one_that_was_killed_in_its_wait_makes_no_circle),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 
 enum { SOON_MS = 10000, MANY = 5 };
@@ -25,7 +26,7 @@ static int land_together(tool *tools[MANY])
     return code;
 }
 
-static void one_runs_it_and_all_print_it(NO_STATE)
+TOOLING_TEST(one_runs_it_and_all_print_it)
 {
     tool *tools[MANY];
 
@@ -39,7 +40,7 @@ static void one_runs_it_and_all_print_it(NO_STATE)
                 NULL);
 }
 
-static void who_fails_fails_for_all(NO_STATE)
+TOOLING_TEST(who_fails_fails_for_all)
 {
     tool *tools[MANY];
     size_t said = 0;
@@ -55,7 +56,7 @@ static void who_fails_fails_for_all(NO_STATE)
     assert_int_equal(said, 1);
 }
 
-static void a_command_that_cannot_fly_is_told(NO_STATE)
+TOOLING_TEST(a_command_that_cannot_fly_is_told)
 {
     assert_tool(&how, 127, "", "no-such: No such file", "flight", "k1",
                 "no-such", NULL);
@@ -63,12 +64,12 @@ static void a_command_that_cannot_fly_is_told(NO_STATE)
     assert_tool(&how, 74, "", "it printed more than --max-size", "flight",
                 "--max-size=3", "k3", "echo", "long", NULL);
     assert_tool(&how, 64, "", "which command?", "flight", "k4", NULL);
-    assert_tool(&how, 0, "1000000\n", "", "run", "n", "-c",
+    assert_tool(&how, 0, "1000000\n", "", "lock", "n", "-c",
                 LK_TOOL " flight k6 -c 'head -c 1000000 /dev/zero' | wc -c",
                 NULL);
 }
 
-static void nothing_is_held_by_a_command_in_flight(NO_STATE)
+TOOLING_TEST(nothing_is_held_by_a_command_in_flight)
 {
     tool *t = tool_start(&how, "flight", "k", "env", NULL);
 
@@ -78,7 +79,7 @@ static void nothing_is_held_by_a_command_in_flight(NO_STATE)
     assert_null(strstr(tool_out(t), "\n\n"));
 }
 
-static void who_will_not_wait_is_75(NO_STATE)
+TOOLING_TEST(who_will_not_wait_is_75)
 {
     tool *t = tool_start(&how, "flight", "k", "-c",
                          "echo begun >&2; exec sleep 100", NULL);
@@ -89,7 +90,7 @@ static void who_will_not_wait_is_75(NO_STATE)
                 NULL);
 }
 
-static void who_dies_is_taken_over_from(NO_STATE)
+TOOLING_TEST(who_dies_is_taken_over_from)
 {
     tool *first = tool_start(&how, "flight", "k", "-c",
                              "echo child=$$ >&2; exec sleep 100", NULL);
@@ -106,7 +107,7 @@ static void who_dies_is_taken_over_from(NO_STATE)
     assert_string_equal(tool_out(second), "second\n");
 }
 
-static void a_leader_s_command_runs_while_it_leads(NO_STATE)
+TOOLING_TEST(a_leader_s_command_runs_while_it_leads)
 {
     tool *first = tool_start(&how, "leader", "--value", "here:1", "e", "-c",
                              "echo term=$LATCHKEY_FENCE; read x; "
@@ -117,13 +118,43 @@ static void a_leader_s_command_runs_while_it_leads(NO_STATE)
 
     assert_tool(&how, 75, "", "lead 'e' is not obtained", "leader", "-n", "e",
                 "true", NULL);
-    second =
-        tool_start(&how, "elect", "e", "-c", "echo term=$LATCHKEY_FENCE", NULL);
+    second = tool_start(&how, "leader", "e", "-c", "echo term=$LATCHKEY_FENCE",
+                        NULL);
     tool_wait_err(second, ": here:1) for ", SOON_MS);
     assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
     assert_int_equal(tool_wait(first, SOON_MS), 143);
     assert_true(tool_wait_number(second, "term", SOON_MS) > term);
     assert_int_equal(tool_wait(second, SOON_MS), 0);
+}
+
+/* The name is of the group first: rights to names that begin with the key's prefix
+   are none to it. What is to be said is said once. */
+TOOLING_TEST(rights_to_a_prefix_need_a_group_of_it)
+{
+    tool_how limited = how;
+    char url[256], rights[4096];
+    const char *told;
+    tool *t = tool_start(&how, "doctor", "--acl", "--for", "flight", "--prefix",
+                         "orders:", NULL);
+
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    (void)snprintf(rights, sizeof(rights), "ACL SETUSER orders on >p %s",
+                   tool_out(t));
+    rights[strcspn(rights, "\n")] = '\0';
+    tool_free(t);
+    freeReplyObject(server_command(redis, rights));
+    (void)snprintf(url, sizeof(url), "%s?user=orders&password=p",
+                   server_url(redis));
+    limited.url = url;
+    t = tool_start(&limited, "flight", "orders:k", "echo", "x", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 77);
+    told = strstr(tool_err(t), "; ACL LOG ");
+    assert_non_null(told);
+    assert_null(strstr(told + 4, "ACL LOG"));
+    assert_non_null(strstr(told, "looked for as latchkey:KEY"));
+    assert_tool(&limited, 0, "x\n", "", "flight", "--group", "orders", "k",
+                "echo", "x", NULL);
+    assert_int_equal(server_integer(redis, "ACL DELUSER orders"), 1);
 }
 
 /* The most memory that it ever had, in KiB. */
@@ -145,7 +176,7 @@ static long most_memory(const tool *t)
     return most;
 }
 
-static void what_is_too_much_is_not_kept(NO_STATE)
+TOOLING_TEST(what_is_too_much_is_not_kept)
 {
     tool *t = tool_start(&how, "flight", "k", "-c",
                          "head -c 400000000 /dev/zero; echo all >&2; "
@@ -159,30 +190,15 @@ static void what_is_too_much_is_not_kept(NO_STATE)
 }
 
 /* As of a daemon that ignores SIGCHLD, and starts it by a shell or not. */
-static void how_it_ended_is_known_where_ends_are_ignored(NO_STATE)
+TOOLING_TEST(how_it_ended_is_known_where_ends_are_ignored)
 {
     void (*before)(int) = signal(SIGCHLD, SIG_IGN);
     tool *flown = tool_start(&how, "flight", "k", "-c", "exit 7", NULL);
-    tool *run = tool_start(&how, "run", "n", "-c", "exit 7", NULL);
+    tool *run = tool_start(&how, "lock", "n", "-c", "exit 7", NULL);
 
     (void)signal(SIGCHLD, before);
     assert_int_equal(tool_wait(flown, SOON_MS), 7);
     assert_int_equal(tool_wait(run, SOON_MS), 7);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(one_runs_it_and_all_print_it),
-        TOOLING_TEST(who_fails_fails_for_all),
-        TOOLING_TEST(a_command_that_cannot_fly_is_told),
-        TOOLING_TEST(nothing_is_held_by_a_command_in_flight),
-        TOOLING_TEST(who_will_not_wait_is_75),
-        TOOLING_TEST(who_dies_is_taken_over_from),
-        TOOLING_TEST(how_it_ended_is_known_where_ends_are_ignored),
-        TOOLING_TEST(what_is_too_much_is_not_kept),
-        TOOLING_TEST(a_leader_s_command_runs_while_it_leads),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

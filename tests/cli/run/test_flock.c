@@ -2,7 +2,13 @@
 
 /* What the hands of a flock(1) user write: understood, or told what else. */
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "support/check.h"
+#include "support/paths.h"
+#include "support/scratch.h"
 #include "support/tooling.h"
 
 enum { SOON_MS = 10000 };
@@ -17,17 +23,16 @@ static tool *holder(const char *option, const char *name)
     return t;
 }
 
-static void shared_is_beside_shared_and_not_beside_exclusive(NO_STATE)
+TOOLING_TEST(shared_is_beside_shared_and_not_beside_exclusive)
 {
-    static const char *const shared[] = {"-s", "--shared", "--read"};
-    static const char *const exclusive[] = {"-x", "-e", "--exclusive",
-                                            "--write"};
+    static const char *const shared[] = {"-s", "--shared"};
+    static const char *const exclusive[] = {"-x", "-e", "--exclusive"};
     tool *t = holder("-s", "n");
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 2; i++)
         assert_tool(&how, 0, "", "", "lock", "-n", shared[i], "n", "true",
                     NULL);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 3; i++)
         assert_tool(&how, 75, "", "write lock 'n' is not obtained", "lock",
                     "-n", exclusive[i], "n", "true", NULL);
     tool_free(t);
@@ -37,7 +42,24 @@ static void shared_is_beside_shared_and_not_beside_exclusive(NO_STATE)
     tool_free(t);
 }
 
-static void every_word_for_not_to_wait_is_understood(NO_STATE)
+/* What was an option, and is another spelling. */
+TOOLING_TEST(a_spelling_of_before_names_the_present_one)
+{
+    static const char *const words[][3] = {
+        {"lock", "--flock-compat", "--flock-compat is -E 1"},
+        {"lock", "--sem=2", "`latchkey semaphore -p N NAME` now"},
+        {"lock", "--read", "--read is -s, --shared"},
+        {"lock", "--write", "--write is -x, --exclusive"},
+        {"hold", "--sem=2", "--sem N is -p N, --permits N"},
+        {"acquire", "--read", "--read is -s, --shared"},
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        assert_tool(&how, 64, NULL, words[i][2], words[i][0], words[i][1], "n",
+                    NULL);
+}
+
+TOOLING_TEST(every_word_for_not_to_wait_is_understood)
 {
     static const char *const words[] = {"-n", "--nb", "--nonblock",
                                         "--nonblocking"};
@@ -53,7 +75,7 @@ static void every_word_for_not_to_wait_is_understood(NO_STATE)
     tool_free(t);
 }
 
-static void what_makes_no_sense_here_says_what_to_write(NO_STATE)
+TOOLING_TEST(what_makes_no_sense_here_says_what_to_write)
 {
     static const char *const words[][3] = {{"-o", "leave out -o: "},
                                            {"--close", "leave out -o: "},
@@ -68,7 +90,7 @@ static void what_makes_no_sense_here_says_what_to_write(NO_STATE)
 }
 
 /* The pages, the help and the completion show one word for each. */
-static void other_spellings_are_in_no_list(NO_STATE)
+TOOLING_TEST(other_spellings_are_in_no_list)
 {
     assert_tool(NULL, 0, "", "", "__complete", "lock", "--nb", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "lock", "--timeo", NULL);
@@ -77,14 +99,70 @@ static void other_spellings_are_in_no_list(NO_STATE)
                 "lock", "--timeot", NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(shared_is_beside_shared_and_not_beside_exclusive),
-        TOOLING_TEST(every_word_for_not_to_wait_is_understood),
-        TOOLING_TEST(what_makes_no_sense_here_says_what_to_write),
-        TOOLING_TEST(other_spellings_are_in_no_list),
-    };
+/* ---- called as flock ------------------------------------------------------ */
 
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
+/* A folder with a link to the tool that is called flock, and a file. */
+static scratch *folder;
+static char linked[256], file[256], same[256];
+
+static int folder_make(NO_STATE)
+{
+    folder = scratch_new();
+    assert_non_null(folder);
+    (void)snprintf(linked, sizeof(linked), "%s/flock", scratch_path(folder));
+    (void)snprintf(file, sizeof(file), "%s/job", scratch_path(folder));
+    (void)snprintf(same, sizeof(same), "%s/./job", scratch_path(folder));
+    assert_int_equal(symlink(LK_TOOL, linked), 0);
+    return 0;
 }
+
+static int folder_end(void **state)
+{
+    int code = tooling_teardown(state);
+
+    scratch_free(folder);
+    return code;
+}
+
+CHECK_TEST_OF(its_command_lines_are_flock_s, NO_STATE, folder_make, folder_end)
+{
+    const tool_how flock = {.program = linked, .url = how.url};
+    tool *t;
+
+    assert_tool(&flock, 0, "hi\n", NULL, file, "echo", "hi", NULL);
+    assert_tool(&flock, 0, "hi\n", "", file, "echo", "hi",
+                NULL); /* said once */
+    assert_tool(&flock, 4, "", NULL, "-n", file, "-c", "exit 4", NULL);
+    assert_tool(&flock, 0, "", NULL, "-o", "-F", "-x", "--timeout=5", file,
+                "true", NULL);
+    t = tool_start(&flock, "-s", file, "-c", "echo held; exec sleep 100", NULL);
+    tool_wait_out(t, "held\n", SOON_MS);
+    assert_tool(&flock, 0, "", NULL, "-s", "--nb", same, "true", NULL);
+    assert_tool(&flock, 1, "", "latchkey flock: ", "-n", same, "true", NULL);
+    assert_tool(&flock, 1, "", NULL, "-w", "0.1", file, "true", NULL);
+    assert_tool(&flock, 9, "", NULL, "-nE9", file, "true", NULL);
+    tool_free(t);
+    assert_tool(&flock, 64, "", "a shell itself: lines=$(latchkey hold NAME)",
+                "9", NULL);
+    assert_tool(&flock, 64, "", "`latchkey release`", "-u", "9", NULL);
+    assert_tool(&flock, 64, "", "/nonexistent/f: No such file",
+                "/nonexistent/f", "true", NULL);
+}
+
+/* The command and the link are one, and the name is the path without links. */
+CHECK_TEST_OF(its_name_is_the_path, NO_STATE, folder_make, folder_end)
+{
+    char wanted[300];
+
+    (void)snprintf(wanted, sizeof(wanted), "flock:%s\n", file);
+    assert_tool(&how, 0, wanted, NULL, "flock", same, "sh", "-c",
+                "echo \"$LATCHKEY_NAME\"", NULL);
+    assert_int_equal(access(file, F_OK), -1);
+    (void)snprintf(wanted, sizeof(wanted), "%s/link", scratch_path(folder));
+    assert_int_equal(close(creat(file, 0600)), 0);
+    assert_int_equal(symlink("job", wanted), 0);
+    assert_tool(&how, 1, "", NULL, "flock", file, LK_TOOL, "-q", "flock", "-n",
+                wanted, "true", NULL);
+}
+
+CHECK_GROUP(tooling_start, tooling_stop)

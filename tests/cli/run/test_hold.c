@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
@@ -56,7 +57,9 @@ static tool *start_script(const char *script)
     return t;
 }
 
-static void it_is_held_until_the_shell_ends(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, forget)
+
+TEST(it_is_held_until_the_shell_ends)
 {
     tool *t = start_script("trap 'exit 3' USR1; " HOLD FOREVER);
 
@@ -74,7 +77,7 @@ static void it_is_held_until_the_shell_ends(NO_STATE)
 }
 
 /* At a prompt, without eval: somebody reads what is meant for a shell. */
-static void a_terminal_is_told_what_the_lines_are_for(NO_STATE)
+TEST(a_terminal_is_told_what_the_lines_are_for)
 {
     const tool_how prompt = {.url = server_url(redis),
                              .program = "sh",
@@ -89,7 +92,7 @@ static void a_terminal_is_told_what_the_lines_are_for(NO_STATE)
 }
 
 /* What the shell has forked for the substitution ends at once. */
-static void it_is_held_for_the_shell_that_evaluates(NO_STATE)
+TEST(it_is_held_for_the_shell_that_evaluates)
 {
     tool *t = start_script("eval \"$(cd / && " LK_TOOL
                            " hold n || exit)\" || exit; echo held; " FOREVER);
@@ -114,7 +117,7 @@ static bool is_renewed(void *data)
     return false;
 }
 
-static void a_shell_that_is_stopped_keeps_it(NO_STATE)
+TEST(a_shell_that_is_stopped_keeps_it)
 {
     tool *t = start_script(HOLD FOREVER);
     long long least = 1 << 30;
@@ -129,7 +132,7 @@ static void a_shell_that_is_stopped_keeps_it(NO_STATE)
     tool_free(t);
 }
 
-static void release_gives_it_back_before(NO_STATE)
+TEST(release_gives_it_back_before)
 {
     assert_tool(&shell, 0, "held\n0\n74\n", "its keeper has ended", "-c",
                 HOLD LK_TOOL " release; echo $?; " LK_TOOL " release; echo $?",
@@ -142,7 +145,7 @@ static void release_gives_it_back_before(NO_STATE)
 }
 
 /* A server that does not answer has perhaps not given it back. */
-static void release_says_that_it_is_not_confirmed(NO_STATE)
+TEST(release_says_that_it_is_not_confirmed)
 {
     tool *t =
         start_script("trap '" LK_TOOL " release; exit $?' USR1; " HOLD FOREVER);
@@ -163,9 +166,8 @@ static void release_says_that_it_is_not_confirmed(NO_STATE)
 /* The last one first. */
 /* It has asked the keeper, and waits for that: it sleeps, with the answer's signal
    blocked. */
-static bool has_asked(void *data)
+static bool has_asked(const pid_t *pid)
 {
-    const pid_t *pid = data;
     unsigned long long blocked = 0;
     bool sleeps = false;
     char path[64], line[256];
@@ -183,7 +185,7 @@ static bool has_asked(void *data)
     return sleeps && (blocked >> (SIGRTMIN - 1) & 1) != 0;
 }
 
-static void everybody_who_releases_it_at_once_is_told(NO_STATE)
+TEST(everybody_who_releases_it_at_once_is_told)
 {
     tool *t =
         tool_start(&shell, "-c", HOLD "echo $LATCHKEY_KEEPER;" FOREVER, NULL);
@@ -200,7 +202,7 @@ static void everybody_who_releases_it_at_once_is_told(NO_STATE)
 
         releases[i] = tool_start(&in, "release", NULL);
         pid = tool_pid(releases[i]);
-        assert_true(wait_until(has_asked, &pid, SOON_MS));
+        assert_soon(has_asked(&pid), SOON_MS);
     }
     server_thaw(redis);
     for (size_t i = 0; i < 3; i++)
@@ -208,7 +210,7 @@ static void everybody_who_releases_it_at_once_is_told(NO_STATE)
     assert_free();
 }
 
-static void a_shell_may_hold_several(NO_STATE)
+TEST(a_shell_may_hold_several)
 {
     assert_tool(&shell, 0, "0 1 1\n0 1 0\n74\n0 1 0\n0 0 0\nnone\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
@@ -224,7 +226,7 @@ static void a_shell_may_hold_several(NO_STATE)
 }
 
 /* One that a script was called under is not the script's to give back. */
-static void a_script_gives_back_its_own_alone(NO_STATE)
+TEST(a_script_gives_back_its_own_alone)
 {
     assert_tool(&shell, 0, "0\n74\n1\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
@@ -235,7 +237,7 @@ static void a_script_gives_back_its_own_alone(NO_STATE)
 }
 
 /* What is held still is still known. */
-static void release_forgets_only_what_it_gives_back(NO_STATE)
+TEST(release_forgets_only_what_it_gives_back)
 {
     assert_tool(&shell, 0, "0\n0 none\n", "", "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
@@ -248,7 +250,7 @@ static void release_forgets_only_what_it_gives_back(NO_STATE)
 }
 
 /* An eval of nothing succeeds: this form fails where there is no tool. */
-static void a_tool_that_is_missing_ends_the_script(NO_STATE)
+TEST(a_tool_that_is_missing_ends_the_script)
 {
     assert_tool(&shell, 0, "held\n", "", "-c",
                 "lines=$(" LK_TOOL " hold n) && eval \"$lines\" || exit; "
@@ -261,7 +263,7 @@ static void a_tool_that_is_missing_ends_the_script(NO_STATE)
                 NULL);
 }
 
-static void an_eval_without_a_hold_fails(NO_STATE)
+TEST(an_eval_without_a_hold_fails)
 {
     tool *t = start_script(HOLD FOREVER);
 
@@ -277,7 +279,7 @@ static void an_eval_without_a_hold_fails(NO_STATE)
 }
 
 /* A thread has no descriptor of its own. */
-static void a_keeper_that_cannot_begin_says_why(NO_STATE)
+TEST(a_keeper_that_cannot_begin_says_why)
 {
     char script[600];
 
@@ -290,7 +292,7 @@ static void a_keeper_that_cannot_begin_says_why(NO_STATE)
                 NULL);
 }
 
-static void a_wait_that_a_signal_ends_leaves_nobody(NO_STATE)
+TEST(a_wait_that_a_signal_ends_leaves_nobody)
 {
     tool *t = start_script(HOLD FOREVER);
     tool *waiting = tool_start(&how, "hold", "n", NULL);
@@ -303,19 +305,21 @@ static void a_wait_that_a_signal_ends_leaves_nobody(NO_STATE)
 }
 
 /* What is handed over has a short lease at first. */
-static void one_that_had_to_wait_is_kept(NO_STATE)
+TEST(one_that_had_to_wait_is_kept)
 {
     static const char *const kinds[][2] = {{"-l1h", "-l1h"},
                                            {"-l30s", "-l30s"},
                                            {"--fair", "--fair"},
-                                           {"--write", "--read"},
-                                           {"--read", "--write"},
-                                           {"--sem=1", "--sem=1"},
+                                           {"--exclusive", "--shared"},
+                                           {"--shared", "--exclusive"},
+                                           {"-p1", "-p1"},
                                            {"-l30s", "--on-lost=warn"}};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        tool *holder = tool_start(&how, "lock", kinds[i][0], "n", "-c",
-                                  "echo in; exec sleep 100", NULL);
+        tool *holder =
+            tool_start(&how,
+                       strcmp(kinds[i][0], "-p1") == 0 ? "semaphore" : "lock",
+                       kinds[i][0], "n", "-c", "echo in; exec sleep 100", NULL);
         char script[600];
         tool *t;
 
@@ -336,7 +340,7 @@ static void one_that_had_to_wait_is_kept(NO_STATE)
     }
 }
 
-static void a_shell_whose_name_is_lost_is_ended(NO_STATE)
+TEST(a_shell_whose_name_is_lost_is_ended)
 {
     tool *t = start_script(HOLD_3S FOREVER);
 
@@ -350,7 +354,7 @@ static void a_shell_whose_name_is_lost_is_ended(NO_STATE)
 }
 
 /* People look for the shell: for a keeper they could do nothing. */
-static void who_tells_of_the_shell(NO_STATE)
+TEST(who_tells_of_the_shell)
 {
     assert_tool(&shell, 0, "\n    why   nightly; by ", "", "-c",
                 "eval \"$(" LK_TOOL " hold -y nightly n)\" || exit; "
@@ -362,7 +366,7 @@ static void who_tells_of_the_shell(NO_STATE)
 
 /* The shell reads what the tool writes to its end. It would not come if the
    keeper had one of these descriptors. */
-static void the_keeper_keeps_no_descriptor(NO_STATE)
+TEST(the_keeper_keeps_no_descriptor)
 {
     assert_tool(&shell, 0, "held\n", "", "-c",
                 "eval \"$(" LK_TOOL " hold n 2>&1 9>&1)\" || exit; echo held",
@@ -370,7 +374,7 @@ static void the_keeper_keeps_no_descriptor(NO_STATE)
 }
 
 /* Whoever stops the keeper does not let others in beside the shell. */
-static void a_keeper_that_is_stopped_outlasts_the_shell(NO_STATE)
+TEST(a_keeper_that_is_stopped_outlasts_the_shell)
 {
     static const char *const losses[] = {"warn", "term"};
     char script[512];
@@ -394,7 +398,7 @@ static void a_keeper_that_is_stopped_outlasts_the_shell(NO_STATE)
     }
 }
 
-static void a_hold_that_is_revoked_outlasts_the_shell(NO_STATE)
+TEST(a_hold_that_is_revoked_outlasts_the_shell)
 {
     tool *t =
         start_script("eval \"$(" LK_TOOL
@@ -428,7 +432,7 @@ static tool *start_warned(const char *lease, pid_t *ret_keeper)
 }
 
 /* It has been told, and goes on; others are kept out by what was the lease. */
-static void a_keeper_ends_with_the_lease_that_is_not_renewed(NO_STATE)
+TEST(a_keeper_ends_with_the_lease_that_is_not_renewed)
 {
     char lease[32];
     pid_t keeper;
@@ -443,7 +447,7 @@ static void a_keeper_ends_with_the_lease_that_is_not_renewed(NO_STATE)
     assert_true(tool_runs(tool_pid(t)));
 }
 
-static void a_keeper_of_what_is_revoked_ends_with_a_lease(NO_STATE)
+TEST(a_keeper_of_what_is_revoked_ends_with_a_lease)
 {
     pid_t keeper;
     tool *t = start_warned("-l3s", &keeper);
@@ -456,7 +460,7 @@ static void a_keeper_of_what_is_revoked_ends_with_a_lease(NO_STATE)
 }
 
 /* The shell is told while the lease still runs. */
-static void a_hold_that_may_not_be_renewed_says_so(NO_STATE)
+TEST(a_hold_that_may_not_be_renewed_says_so)
 {
     tool *t = start_script("trap 'exit 3' TERM; " HOLD_3S FOREVER);
 
@@ -470,7 +474,7 @@ static void a_hold_that_may_not_be_renewed_says_so(NO_STATE)
 }
 
 /* A hold of its own does not make what it inherits its own. */
-static void a_script_leaves_what_its_caller_has(NO_STATE)
+TEST(a_script_leaves_what_its_caller_has)
 {
     assert_tool(&shell, 0, "0\n75\n0\n64\n75\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " acquire -l1h --export n)\" || exit\n"
@@ -485,7 +489,7 @@ static void a_script_leaves_what_its_caller_has(NO_STATE)
                 NULL);
 }
 
-static void one_that_is_not_obtained_leaves_the_keepers(NO_STATE)
+TEST(one_that_is_not_obtained_leaves_the_keepers)
 {
     assert_tool(&shell, 0, "75\n0\n0\n", NULL, "-c",
                 "other=$(" LK_TOOL " acquire -l1h m) || exit\n"
@@ -496,36 +500,4 @@ static void one_that_is_not_obtained_leaves_the_keepers(NO_STATE)
                 NULL);
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_teardown(f, forget)
-    const struct CMUnitTest tests[] = {
-        TEST(a_keeper_that_is_stopped_outlasts_the_shell),
-        TEST(a_keeper_ends_with_the_lease_that_is_not_renewed),
-        TEST(a_keeper_of_what_is_revoked_ends_with_a_lease),
-        TEST(a_hold_that_may_not_be_renewed_says_so),
-        TEST(a_hold_that_is_revoked_outlasts_the_shell),
-        TEST(a_script_leaves_what_its_caller_has),
-        TEST(one_that_is_not_obtained_leaves_the_keepers),
-        TEST(it_is_held_until_the_shell_ends),
-        TEST(a_terminal_is_told_what_the_lines_are_for),
-        TEST(it_is_held_for_the_shell_that_evaluates),
-        TEST(a_shell_that_is_stopped_keeps_it),
-        TEST(release_gives_it_back_before),
-        TEST(release_says_that_it_is_not_confirmed),
-        TEST(everybody_who_releases_it_at_once_is_told),
-        TEST(a_shell_may_hold_several),
-        TEST(a_script_gives_back_its_own_alone),
-        TEST(release_forgets_only_what_it_gives_back),
-        TEST(a_tool_that_is_missing_ends_the_script),
-        TEST(an_eval_without_a_hold_fails),
-        TEST(a_keeper_that_cannot_begin_says_why),
-        TEST(a_wait_that_a_signal_ends_leaves_nobody),
-        TEST(one_that_had_to_wait_is_kept),
-        TEST(a_shell_whose_name_is_lost_is_ended),
-        TEST(who_tells_of_the_shell),
-        TEST(the_keeper_keeps_no_descriptor),
-    };
-
-    return cmocka_run_group_tests(tests, start, tooling_stop);
-}
+CHECK_GROUP(start, tooling_stop)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
@@ -25,118 +26,129 @@ static tool *holder(void)
     return t;
 }
 
-static void the_exit_code_is_the_command_s(NO_STATE)
+/* Of a tool that runs another one, it is the command of the last. */
+TOOLING_TEST(what_runs_in_the_end_is_shown)
+{
+    tool *t = tool_start(&how, "lock", "n", "--", LK_TOOL, "lock", "m", "--",
+                         "sh", "-c", "echo held; exec sleep 100", NULL);
+
+    tool_wait_out(t, "held\n", SOON_MS);
+    assert_tool(&how, 0, " (sh), user ", "", "who", "n", NULL);
+    assert_tool(&how, 0, " (sh), user ", "", "who", "m", NULL);
+}
+
+TOOLING_TEST(the_exit_code_is_the_command_s)
 {
     assert_tool(&how, 0, "", "", "lock", "n", "--", "true", NULL);
     assert_tool(&how, 1, "", "", "lock", "n", "--", "false", NULL);
-    assert_tool(&how, 75, "", "", "run", "n", "sh", "-c", "exit 75", NULL);
-    assert_tool(&how, 255, "", "", "run", "n", "sh", "-c", "exit 255", NULL);
+    assert_tool(&how, 75, "", "", "lock", "n", "sh", "-c", "exit 75", NULL);
+    assert_tool(&how, 255, "", "", "lock", "n", "sh", "-c", "exit 255", NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void a_command_ended_by_a_signal_is_128_and_its_number(NO_STATE)
+TOOLING_TEST(a_command_ended_by_a_signal_is_128_and_its_number)
 {
-    assert_tool(&how, 137, "", "", "run", "n", "-c", "kill -9 $$", NULL);
-    assert_tool(&how, 143, "", "", "run", "n", "-c", "kill -TERM $$", NULL);
-    assert_tool(&how, 129, "", "", "run", "n", "-c", "kill -HUP $$", NULL);
+    assert_tool(&how, 137, "", "", "lock", "n", "-c", "kill -9 $$", NULL);
+    assert_tool(&how, 143, "", "", "lock", "n", "-c", "kill -TERM $$", NULL);
+    assert_tool(&how, 129, "", "", "lock", "n", "-c", "kill -HUP $$", NULL);
 }
 
-static void a_command_that_cannot_be_run_is_126_or_127(NO_STATE)
+TOOLING_TEST(a_command_that_cannot_be_run_is_126_or_127)
 {
     assert_tool(&how, 127, "",
-                "latchkey run: no-such-thing: No such file or directory\n"
+                "latchkey lock: no-such-thing: No such file or directory\n"
                 "  it stands where the command does, behind NAME, which is "
-                "'n'\n",
-                "run", "n", "no-such-thing", NULL);
+                "'n'; several names need -- before the command\n",
+                "lock", "n", "no-such-thing", NULL);
     assert_tool(&how, 127, "",
-                "latchkey run: echo $HOME: No such file or directory\n"
+                "latchkey lock: echo $HOME: No such file or directory\n"
                 "  a line for a shell is run by -c\n",
-                "run", "n", "echo $HOME", NULL);
-    assert_tool(&how, 127, "", "a line for a shell is run by -c", "run", "n",
+                "lock", "n", "echo $HOME", NULL);
+    assert_tool(&how, 127, "", "a line for a shell is run by -c", "lock", "n",
                 "ulimit", NULL);
-    assert_tool(&how, 127, "", "which is '3'; -n takes no number, --sem N does",
-                "run", "-n", "3", "no-such-thing", NULL);
-    assert_tool(&how, 126, "", "/etc/passwd: Permission denied", "run", "n",
+    assert_tool(&how, 127, "",
+                "which is '3'; how many at a time is `latchkey semaphore -p N`",
+                "lock", "-n", "3", "no-such-thing", NULL);
+    assert_tool(&how, 126, "", "/etc/passwd: Permission denied", "lock", "n",
                 "/etc/passwd", NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
 /* Nobody has said how many there are: not the same as all of them taken. */
-static void conflict_exit_code_is_for_what_others_have(NO_STATE)
+TOOLING_TEST(conflict_exit_code_is_for_what_others_have)
 {
-    assert_tool(&how, 64, "", "says how many permits there are: -p N", "sem",
-                "-nq", "-E0", "s", "echo", "ran", NULL);
-    assert_tool(&how, 64, "", "-p N", "sem", "-n", "--flock-compat", "s",
-                "true", NULL);
-    assert_tool(&how, 64, "", "-p N", "sem", "-w0.2", "s", "true", NULL);
-    assert_tool(&how, 0, "", "", "sem", "-p1", "s", "true", NULL);
-    assert_tool(&how, 0, "", "", "sem", "-nq", "-E0", "s", "true", NULL);
-    assert_tool(&how, 64, "", "has 1 permits", "sem", "-n", "-E0", "--count=2",
-                "s", "true", NULL);
+    assert_tool(&how, 78, "", "says how many permits there are: -p N",
+                "semaphore", "-nq", "-E0", "s", "echo", "ran", NULL);
+    assert_tool(&how, 78, "", "-p N", "semaphore", "-n", "-E1", "s", "true",
+                NULL);
+    assert_tool(&how, 78, "", "-p N", "semaphore", "-w0.2", "s", "true", NULL);
+    assert_tool(&how, 0, "", "", "semaphore", "-p1", "s", "true", NULL);
+    assert_tool(&how, 0, "", "", "semaphore", "-nq", "-E0", "s", "true", NULL);
+    assert_tool(&how, 78, "", "has 1 permits", "semaphore", "-n", "-E0",
+                "--count=2", "s", "true", NULL);
     assert_tool(&how, 78, "", "has 1 permits", "acquire", "-n", "-E0", "-l1m",
-                "--sem=2", "s", NULL);
+                "-p2", "s", NULL);
     tool *t = holder();
 
-    assert_tool(&how, 0, "", "held by", "run", "-n", "-E0", "n", "true", NULL);
+    assert_tool(&how, 0, "", "held by", "lock", "-n", "-E0", "n", "true", NULL);
     assert_tool(&how, 0, "", "held by", "acquire", "-n", "-E0", "-l1m", "n",
                 NULL);
     tool_free(t);
 }
 
-static void a_wrong_command_line_is_64_and_takes_nothing(NO_STATE)
+TOOLING_TEST(a_wrong_command_line_is_64_and_takes_nothing)
 {
-    assert_tool(&how, 64, "", "something is missing: run", "run", NULL);
-    assert_tool(&how, 64, "", "which command?", "run", "n", NULL);
-    assert_tool(&how, 64, "", "which command?", "run", "n", "--", NULL);
-    assert_tool(&how, 64, "", "either -n or -w", "run", "-n", "-w1", "n",
+    assert_tool(&how, 64, "", "something is missing: lock", "lock", NULL);
+    assert_tool(&how, 64, "", "which command?", "lock", "n", NULL);
+    assert_tool(&how, 64, "", "which command?", "lock", "n", "--", NULL);
+    assert_tool(&how, 64, "", "either -n or -w", "lock", "-n", "-w1", "n",
                 "true", NULL);
-    assert_tool(&how, 64, "", "either -c LINE or a command", "run", "-c", "x",
+    assert_tool(&how, 64, "", "either -c LINE or a command", "lock", "-c", "x",
                 "n", "true", NULL);
-    assert_tool(&how, 64, "", "such as 500ms, 2.5s", "run", "-w", "soon", "n",
+    assert_tool(&how, 64, "", "such as 500ms, 2.5s", "lock", "-w", "soon", "n",
                 "true", NULL);
-    assert_tool(&how, 64, "", "--lease has to be 1s to 24h", "run", "--lease",
+    assert_tool(&how, 64, "", "--lease has to be 1s to 24h", "lock", "--lease",
                 "999ms", "n", "true", NULL);
-    assert_tool(&how, 64, "", "--on-lost is 'weep'", "run", "--on-lost=weep",
+    assert_tool(&how, 64, "", "--on-lost is 'weep'", "lock", "--on-lost=weep",
                 "n", "true", NULL);
-    assert_tool(&how, 64, "", "-E has to be 0 to 255", "run", "-E256", "n",
+    assert_tool(&how, 64, "", "-E has to be 0 to 255", "lock", "-E256", "n",
                 "true", NULL);
-    assert_tool(&how, 64, "", "--status-fd 77 is not open", "run",
+    assert_tool(&how, 64, "", "--status-fd 77 is not open", "lock",
                 "--status-fd", "77", "n", "true", NULL);
-    assert_tool(&how, 64, "", "the name has a '{'", "run", "a{b", "true", NULL);
+    assert_tool(&how, 64, "", "the name has a '{'", "lock", "a{b", "true",
+                NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void one_kind_is_said_and_something_of_it(NO_STATE)
+TOOLING_TEST(one_kind_is_said_and_something_of_it)
 {
-    static const char *const lines[][6] = {{"--read", "--write", "n", "true"},
-                                           {"--fair", "--read", "n", "true"},
-                                           {"--spin", "--sem=2", "n", "true"},
-                                           {"--sem=0", "n", "true"}};
+    static const char *const lines[][6] = {{"-s", "-x", "n", "true"},
+                                           {"--fair", "--shared", "n", "true"},
+                                           {"--spin", "-e", "n", "true"}};
     const char *line[8];
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 3; i++) {
         tool *t;
 
         line[0] = "lock";
         memcpy(line + 1, lines[i], sizeof(lines[i]));
         t = tool_start_list(&how, line);
         assert_int_equal(tool_wait(t, SOON_MS), 64);
-        assert_non_null(strstr(tool_err(t), i < 3 ? "latchkey lock: one of "
-                                                  : "1 permit at least"));
+        assert_non_null(strstr(tool_err(t), "latchkey lock: one of "));
         tool_free(t);
     }
-    assert_tool(&how, 64, "", "1 permit at least", "sem", "-p0", "n", "true",
-                NULL);
-    assert_tool(&how, 64, "", "--count has to be 1 to", "sem", "-p2",
+    assert_tool(&how, 64, "", "1 permit at least", "semaphore", "-p0", "n",
+                "true", NULL);
+    assert_tool(&how, 64, "", "--count has to be 1 to", "semaphore", "-p2",
                 "--count=0", "n", "true", NULL);
-    assert_tool(&how, 64, "", "1 permit at least", "acquire", "-l1m", "--sem=0",
+    assert_tool(&how, 64, "", "1 permit at least", "acquire", "-l1m", "-p0",
                 "n", NULL);
     assert_tool(&how, 64, "", "--lease has to be 1s to 24h", "lock", "-l25h",
                 "n", "true", NULL);
     assert_int_equal(server_integer(redis, "DBSIZE"), 0);
 }
 
-static void a_name_may_begin_with_a_dash(NO_STATE)
+TOOLING_TEST(a_name_may_begin_with_a_dash)
 {
     assert_tool(&how, 0, "-x -v\n", "", "lock", "--", "-x", "sh", "-c",
                 "echo $LATCHKEY_NAME $0", "-v", NULL);
@@ -149,55 +161,56 @@ static void a_name_may_begin_with_a_dash(NO_STATE)
                 NULL);
 }
 
-static void without_a_server_it_is_69(NO_STATE)
+TOOLING_TEST(without_a_server_it_is_69)
 {
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
     assert_tool(&nowhere, 69, "", "there is no such socket\n  start Redis with",
-                "run", "n", "true", NULL);
-    assert_tool(&nowhere, 69, "", NULL, "run", "-n", "n", "true", NULL);
+                "lock", "n", "true", NULL);
+    assert_tool(&nowhere, 69, "", NULL, "lock", "-n", "n", "true", NULL);
 }
 
-static void a_login_that_is_refused_is_77(NO_STATE)
+TOOLING_TEST(a_login_that_is_refused_is_77)
 {
     char url[160];
     tool_how wrong = {.url = url};
 
     (void)snprintf(url, sizeof(url), "unix://u:wrong@%s", server_socket(redis));
-    assert_tool(&wrong, 77, "", "the password is wrong", "run", "n", "true",
+    assert_tool(&wrong, 77, "", "the password is wrong", "lock", "n", "true",
                 NULL);
 }
 
-static void a_url_that_is_not_understood_is_78(NO_STATE)
+TOOLING_TEST(a_url_that_is_not_understood_is_78)
 {
     const tool_how odd = {.url = "gopher://h"};
 
-    assert_tool(&odd, 78, "", "the URL of LATCHKEY_URL", "run", "n", "true",
+    assert_tool(&odd, 78, "", "the URL of LATCHKEY_URL", "lock", "n", "true",
                 NULL);
 }
 
-static void what_is_not_obtained_is_75_or_another_code(NO_STATE)
+TOOLING_TEST(what_is_not_obtained_is_75_or_another_code)
 {
     tool *t = holder();
     uint64_t before;
 
-    assert_tool(&how, 75, "", "lock 'n' is not obtained", "run", "-n", "n",
+    assert_tool(&how, 75, "", "lock 'n' is not obtained", "lock", "-n", "n",
                 "echo", "ran", NULL);
-    assert_tool(&how, 3, "", NULL, "run", "-nE3", "n", "echo", "ran", NULL);
-    assert_tool(&how, 0, "", NULL, "run", "-nE", "0", "n", "echo", "ran", NULL);
-    assert_tool(&how, 1, "", NULL, "run", "-n", "--flock-compat", "n", "echo",
+    assert_tool(&how, 3, "", NULL, "lock", "-nE3", "n", "echo", "ran", NULL);
+    assert_tool(&how, 0, "", NULL, "lock", "-nE", "0", "n", "echo", "ran",
                 NULL);
-    assert_tool(&how, 75, "", "", "run", "-nq", "n", "echo", "ran", NULL);
+    assert_tool(&how, 1, "", NULL, "lock", "-n", "-E1", "n", "echo", NULL);
+    assert_tool(&how, 75, "", "", "lock", "-nq", "n", "echo", "ran", NULL);
     before = wait_now_ms();
-    assert_tool(&how, 75, "", NULL, "run", "-w", "0.3", "n", "echo", "ran",
+    assert_tool(&how, 75, "", NULL, "lock", "-w", "0.3", "n", "echo", "ran",
                 NULL);
     assert_true(wait_now_ms() - before >= 300);
     tool_free(t);
 }
 
-static void the_next_gets_it_when_the_command_ends(NO_STATE)
+TOOLING_TEST(the_next_gets_it_when_the_command_ends)
 {
-    tool *first = tool_start(&how, "run", "n", "-c", "read x; echo done", NULL);
+    tool *first =
+        tool_start(&how, "lock", "n", "-c", "read x; echo done", NULL);
     tool *second;
     int ends[2];
     tool_how fed = how;
@@ -206,10 +219,10 @@ static void the_next_gets_it_when_the_command_ends(NO_STATE)
     tool_free(first);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     fed.in = ends[0];
-    first =
-        tool_start(&fed, "run", "n", "-c", "echo begun; read x; echo $x", NULL);
+    first = tool_start(&fed, "lock", "n", "-c", "echo begun; read x; echo $x",
+                       NULL);
     tool_wait_out(first, "begun\n", SOON_MS);
-    second = tool_start(&how, "run", "n", "echo", "mine", NULL);
+    second = tool_start(&how, "lock", "n", "echo", "mine", NULL);
     tool_wait_err(second, "waiting for n: position 1 of 1, held by ", SOON_MS);
     assert_string_equal(tool_out(second), "");
     assert_int_equal(write(ends[1], "word\n", 5), 5);
@@ -224,13 +237,13 @@ static void the_next_gets_it_when_the_command_ends(NO_STATE)
 }
 
 /* Redisson writes down neither who it is nor since when it holds. */
-static void redissons_holder_is_called_that_and_has_no_age(NO_STATE)
+TOOLING_TEST(redissons_holder_is_called_that_and_has_no_age)
 {
     tool *t;
 
     server_integer(redis, "HSET n 01234567-89ab-cdef-0123-456789abcdef:71 1");
     server_integer(redis, "PEXPIRE n 600000");
-    t = tool_start(&how, "run", "n", "true", NULL);
+    t = tool_start(&how, "lock", "n", "true", NULL);
     tool_wait_err(t,
                   "held by Redisson's 01234567-89ab-cdef-0123-456789abcdef:71"
                   ", lease ",
@@ -240,14 +253,14 @@ static void redissons_holder_is_called_that_and_has_no_age(NO_STATE)
     tool_free(t);
 }
 
-static void the_holder_is_named_to_who_waits(NO_STATE)
+TOOLING_TEST(the_holder_is_named_to_who_waits)
 {
-    tool *t = tool_start(&how, "run", "--why", "deploy 4.2", "n", "--", "sh",
+    tool *t = tool_start(&how, "lock", "--why", "deploy 4.2", "n", "--", "sh",
                          "-c", "echo held; exec sleep 100", NULL);
     tool *waiter;
 
     tool_wait_out(t, "held", SOON_MS);
-    waiter = tool_start(&how, "run", "n", "true", NULL);
+    waiter = tool_start(&how, "lock", "n", "true", NULL);
     tool_wait_err(waiter, "(sh, user ", SOON_MS);
     tool_wait_err(waiter, ": deploy 4.2) for ", SOON_MS);
     tool_wait_err(waiter, ", lease ", SOON_MS);
@@ -255,7 +268,7 @@ static void the_holder_is_named_to_who_waits(NO_STATE)
     tool_free(t);
 }
 
-static void the_command_knows_what_it_holds(NO_STATE)
+TOOLING_TEST(the_command_knows_what_it_holds)
 {
     const char *env[] = {"KEPT=1", "LATCHKEY_FENCE=forged", NULL};
     tool_how more = how;
@@ -264,7 +277,7 @@ static void the_command_knows_what_it_holds(NO_STATE)
     char line[64];
 
     more.env = env;
-    t = tool_start(&more, "run", "n", "env", NULL);
+    t = tool_start(&more, "lock", "n", "env", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     fence = server_record(redis, "n", SERVER_FENCE);
     assert_non_null(fence);
@@ -279,9 +292,9 @@ static void the_command_knows_what_it_holds(NO_STATE)
     tool_free(t);
 }
 
-static void the_deadline_is_on_the_clock_since_boot(NO_STATE)
+TOOLING_TEST(the_deadline_is_on_the_clock_since_boot)
 {
-    tool *t = tool_start(&how, "run", "--lease", "60", "n", "env", NULL);
+    tool *t = tool_start(&how, "lock", "--lease", "60", "n", "env", NULL);
     uint64_t now = wait_now_ms();
     uint64_t deadline;
 
@@ -295,7 +308,7 @@ static void the_deadline_is_on_the_clock_since_boot(NO_STATE)
 static int64_t deadline_ms(const tool_how *with, const char *option)
 {
     uint64_t now = wait_now_ms();
-    tool *t = tool_start(with, "run", option, "n", "env", NULL);
+    tool *t = tool_start(with, "lock", option, "n", "env", NULL);
     int64_t deadline;
 
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -304,7 +317,7 @@ static int64_t deadline_ms(const tool_how *with, const char *option)
     return deadline - (int64_t)now;
 }
 
-static void what_the_url_says_beats_what_the_tool_assumes(NO_STATE)
+TOOLING_TEST(what_the_url_says_beats_what_the_tool_assumes)
 {
     char url[200];
     char brief[200];
@@ -317,102 +330,131 @@ static void what_the_url_says_beats_what_the_tool_assumes(NO_STATE)
                    server_url(redis));
     assert_true(deadline_ms(&long_lease, "-q") > 3600000);
     assert_true(deadline_ms(&long_lease, "-l60") < 3600000);
-    assert_tool(&long_lease, 0, "(backup)", "", "run", "n", "-c",
+    assert_tool(&long_lease, 0, "(backup)", "", "lock", "n", "-c",
                 LK_TOOL " who n", NULL);
     assert_tool(&short_lease, 78, "", "LATCHKEY_URL says watchdog_ms=100ms",
-                "run", "n", "true", NULL);
-    assert_tool(&short_lease, 0, "", "", "run", "-l60", "n", "true", NULL);
+                "lock", "n", "true", NULL);
+    assert_tool(&short_lease, 0, "", "", "lock", "-l60", "n", "true", NULL);
 }
 
-static void the_command_inherits_what_it_would_without_the_tool(NO_STATE)
+TOOLING_TEST(the_command_inherits_what_it_would_without_the_tool)
 {
     static const char program[] = "ls /proc/self/fd | wc -l; "
                                   "grep -E 'Sig(Blk|Ign)' /proc/self/status";
     const tool_how shell = {.program = "sh"};
     tool *without = tool_start(&shell, "-c", program, NULL);
-    tool *with = tool_start(&how, "run", "n", "-c", program, NULL);
+    tool *with = tool_start(&how, "lock", "n", "-c", program, NULL);
 
     assert_int_equal(tool_wait(without, SOON_MS), 0);
     assert_int_equal(tool_wait(with, SOON_MS), 0);
     assert_string_equal(tool_out(with), tool_out(without));
 }
 
-static void a_stream_that_is_closed_is_closed_for_the_command(NO_STATE)
+TOOLING_TEST(a_stream_that_is_closed_is_closed_for_the_command)
 {
     const tool_how shell = {.url = server_url(redis), .program = "sh"};
 
     assert_tool(&shell, 0, "closed\n", "", "-c",
-                LK_TOOL " run n sh -c '[ -e /proc/$$/fd/0 ] || echo closed' "
+                LK_TOOL " lock n sh -c '[ -e /proc/$$/fd/0 ] || echo closed' "
                         "<&-",
                 NULL);
     assert_tool(&shell, 1, "", "", "-c",
-                LK_TOOL " run n sh -c '[ -e /proc/$$/fd/1 ]' >&-", NULL);
+                LK_TOOL " lock n sh -c '[ -e /proc/$$/fd/1 ]' >&-", NULL);
 }
 
-static void every_kind_of_lock_can_be_held(NO_STATE)
+TOOLING_TEST(every_kind_of_lock_can_be_held)
 {
-    static const char *const kinds[] = {"--fair", "--read", "--write",
+    static const char *const kinds[] = {"--fair", "--shared", "--exclusive",
                                         "--spin"};
 
     for (size_t i = 0; i < 4; i++)
-        assert_tool(&how, 5, "", "", "run", kinds[i], kinds[i] + 2, "-c",
+        assert_tool(&how, 5, "", "", "lock", kinds[i], kinds[i] + 2, "-c",
                     "exit 5", NULL);
-    assert_tool(&how, 5, "", "", "run", "--sem", "2", "permits", "-c", "exit 5",
+    assert_tool(&how, 5, "", "", "semaphore", "-p2", "permits", "-c", "exit 5",
                 NULL);
 }
 
-static void a_semaphore_is_resized(NO_STATE)
+TOOLING_TEST(a_semaphore_is_resized)
 {
     const tool_how *h = &how;
 
-    assert_tool(h, 0, "", "", "sem", "-p1", "s", "true", NULL);
-    assert_tool(h, 0, "", "", "sem", "s", "--resize", "3", NULL);
-    assert_tool(h, 0, "", "", "sem", "--count=3", "s", "true", NULL);
-    assert_tool(h, 0, "{\"name\":\"s\",\"permits\":2}\n", "", "--json", "sem",
-                "--resize=2", "s", NULL);
-    assert_tool(h, 64, "", "has 2 permits", "sem", "--count=3", "s", "true",
-                NULL);
-    assert_tool(h, 64, "", "--resize runs no command", "sem", "--resize=2", "s",
+    assert_tool(h, 0, "", "", "semaphore", "-p1", "s", "true", NULL);
+    assert_tool(h, 0, "", "", "semaphore", "s", "--resize", "3", NULL);
+    assert_tool(h, 0, "", "", "semaphore", "--count=3", "s", "true", NULL);
+    assert_tool(h, 0, "{\"name\":\"s\",\"permits\":2}\n", "", "--json",
+                "semaphore", "--resize=2", "s", NULL);
+    assert_tool(h, 78, "", "has 2 permits", "semaphore", "--count=3", "s",
                 "true", NULL);
-    assert_tool(h, 0, "",
-                "latchkey sem: semaphore 'typo' was not there; it is made, "
-                "with 2 permits\n",
-                "sem", "--resize=2", "typo", NULL);
+    assert_tool(h, 64, "", "--resize runs no command", "semaphore",
+                "--resize=2", "s", "true", NULL);
+    assert_tool(
+        h, 0, "",
+        "latchkey semaphore: semaphore 'typo' was not there; it is made, "
+        "with 2 permits\n",
+        "semaphore", "--resize=2", "typo", NULL);
     assert_tool(h, 78, "", "`latchkey semaphore --resize N NAME` changes them",
-                "sem", "-p5", "s", "true", NULL);
-    assert_tool(h, 64, "", "-n is --nonblock, and takes no number", "sem", "-n",
-                "3", "job", "true", NULL);
+                "semaphore", "-p5", "s", "true", NULL);
+    assert_tool(h, 78, "", "-n is --nonblock, and takes no number", "semaphore",
+                "-n", "3", "job", "true", NULL);
 }
 
-static void a_semaphore_lets_so_many_in(NO_STATE)
+TOOLING_TEST(a_semaphore_lets_so_many_in)
 {
-    tool *first = tool_start(&how, "run", "--sem=2", "s", "-c",
+    tool *first = tool_start(&how, "semaphore", "-p2", "s", "-c",
                              "echo in; exec sleep 100", NULL);
-    tool *second = tool_start(&how, "run", "--sem=2", "s", "-c",
+    tool *second = tool_start(&how, "semaphore", "-p2", "s", "-c",
                               "echo in; exec sleep 100", NULL);
 
     tool_wait_out(first, "in\n", SOON_MS);
     tool_wait_out(second, "in\n", SOON_MS);
-    assert_tool(&how, 75, "", "semaphore 's' is not obtained", "run", "-n",
-                "--sem=2", "s", "true", NULL);
-    assert_tool(&how, 78, "", "use the settings that the others use", "run",
-                "-n", "--sem=3", "s", "true", NULL);
+    assert_tool(&how, 75, "", "semaphore 's' is not obtained", "semaphore",
+                "-n", "-p2", "s", "true", NULL);
+    assert_tool(&how, 78, "", "use the settings that the others use",
+                "semaphore", "-n", "-p3", "s", "true", NULL);
     tool_free(first);
     tool_free(second);
 }
 
-static void each_kind_has_a_command(NO_STATE)
+/* A line of JSON for each message; of a wait with what it waits for. */
+TOOLING_TEST(messages_are_json_where_that_is_said)
+{
+    tool *t = holder();
+    tool *waiter =
+        tool_start(&how, "--log-format", "json", "lock", "n", "true", NULL);
+
+    tool_wait_err(waiter, "\n", SOON_MS);
+    assert_int_equal(strncmp(tool_err(waiter), "{\"unix_ms\":", 11), 0);
+    assert_non_null(strstr(tool_err(waiter),
+                           ",\"level\":\"note\",\"command\":\"lock\","
+                           "\"message\":\"waiting for n: position 1 of 1, "));
+    assert_non_null(strstr(tool_err(waiter),
+                           "\"waiting_for\":\"n\",\"position\":1,\"waiting\":1,"
+                           "\"holder\":{\"owner\":"));
+    tool_free(waiter);
+    assert_tool(&how, 75, "", "\"level\":\"note\",\"command\":\"lock\",",
+                "--log-format=json", "lock", "-n", "n", "true", NULL);
+    tool_free(t);
+    assert_tool(&how, 64, "",
+                "\"level\":\"error\",\"command\":\"lock\",\"message\":\"either "
+                "-n or -w TIME\",\"advice\":null}",
+                "lock", "--log-format=json", "-n", "-w1", "m", "true", NULL);
+    assert_tool(&how, 127, "",
+                "\"message\":\"none: No such file or directory\",\"advice\":",
+                "lock", "--log-format=json", "m", "none", NULL);
+}
+
+TOOLING_TEST(each_kind_has_a_command)
 {
     tool *t = tool_start(&how, "semaphore", "-p3", "--count=2", "s", "-c",
                          "echo in; exec sleep 100", NULL);
 
     tool_wait_out(t, "in\n", SOON_MS);
-    assert_tool(&how, 4, "", "", "sem", "-n", "s", "-c", "exit 4", NULL);
-    assert_tool(&how, 75, "", NULL, "sem", "-n", "--count", "2", "s", "true",
-                NULL);
-    assert_tool(&how, 64, "", "--count 3 is more than all 2 permits", "sem",
-                "-p2", "--count=3", "new", "true", NULL);
-    assert_tool(&how, 64, "", "--count has to be 1 to 1000", "sem",
+    assert_tool(&how, 4, "", "", "semaphore", "-n", "s", "-c", "exit 4", NULL);
+    assert_tool(&how, 75, "", NULL, "semaphore", "-n", "--count", "2", "s",
+                "true", NULL);
+    assert_tool(&how, 64, "", "--count 3 is more than all 2 permits",
+                "semaphore", "-p2", "--count=3", "new", "true", NULL);
+    assert_tool(&how, 64, "", "--count has to be 1 to 1000", "semaphore",
                 "--count=1001", "s", "true", NULL);
     assert_tool(&how, 4, "", "", "read", "rw", "-c",
                 LK_TOOL " read -n rw -c 'exit 4'", NULL);
@@ -420,25 +462,25 @@ static void each_kind_has_a_command(NO_STATE)
                 LK_TOOL " read -n rw -c 'exit 4'", NULL);
 }
 
-static void readers_share_and_writers_do_not(NO_STATE)
+TOOLING_TEST(readers_share_and_writers_do_not)
 {
-    tool *reader = tool_start(&how, "run", "--read", "rw", "-c",
-                              "echo in; exec sleep 100", NULL);
+    tool *reader =
+        tool_start(&how, "read", "rw", "-c", "echo in; exec sleep 100", NULL);
 
     tool_wait_out(reader, "in\n", SOON_MS);
-    assert_tool(&how, 0, "", "", "run", "-n", "--read", "rw", "true", NULL);
-    assert_tool(&how, 75, "", NULL, "run", "-n", "--write", "rw", "true", NULL);
+    assert_tool(&how, 0, "", "", "read", "-n", "rw", "true", NULL);
+    assert_tool(&how, 75, "", NULL, "write", "-n", "rw", "true", NULL);
     tool_free(reader);
 }
 
-static void the_status_line_tells_ours_from_the_command_s(NO_STATE)
+TOOLING_TEST(the_status_line_tells_ours_from_the_command_s)
 {
     char text[512] = "";
     int fd = memfd_create("status", 0);
     tool *t;
 
     assert_int_equal(dup2(fd, 9), 9);
-    assert_int_equal(tool_code(&how, "run", "--status-fd=9", "n", "-c",
+    assert_int_equal(tool_code(&how, "lock", "--status-fd=9", "n", "-c",
                                "exit 75", NULL),
                      75);
     assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
@@ -448,7 +490,7 @@ static void the_status_line_tells_ours_from_the_command_s(NO_STATE)
     t = holder();
     assert_int_equal(ftruncate(fd, 0), 0);
     (void)lseek(fd, 0, SEEK_SET);
-    assert_int_equal(tool_code(&how, "run", "-n", "--status-fd=9", "n", "true",
+    assert_int_equal(tool_code(&how, "lock", "-n", "--status-fd=9", "n", "true",
                                NULL),
                      75);
     memset(text, 0, sizeof(text));
@@ -460,35 +502,4 @@ static void the_status_line_tells_ours_from_the_command_s(NO_STATE)
     (void)close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(the_exit_code_is_the_command_s),
-        TOOLING_TEST(a_command_ended_by_a_signal_is_128_and_its_number),
-        TOOLING_TEST(a_command_that_cannot_be_run_is_126_or_127),
-        TOOLING_TEST(a_wrong_command_line_is_64_and_takes_nothing),
-        TOOLING_TEST(one_kind_is_said_and_something_of_it),
-        TOOLING_TEST(a_name_may_begin_with_a_dash),
-        TOOLING_TEST(without_a_server_it_is_69),
-        TOOLING_TEST(a_login_that_is_refused_is_77),
-        TOOLING_TEST(a_url_that_is_not_understood_is_78),
-        TOOLING_TEST(what_is_not_obtained_is_75_or_another_code),
-        TOOLING_TEST(the_next_gets_it_when_the_command_ends),
-        TOOLING_TEST(redissons_holder_is_called_that_and_has_no_age),
-        TOOLING_TEST(the_holder_is_named_to_who_waits),
-        TOOLING_TEST(the_command_knows_what_it_holds),
-        TOOLING_TEST(what_the_url_says_beats_what_the_tool_assumes),
-        TOOLING_TEST(the_deadline_is_on_the_clock_since_boot),
-        TOOLING_TEST(the_command_inherits_what_it_would_without_the_tool),
-        TOOLING_TEST(a_stream_that_is_closed_is_closed_for_the_command),
-        TOOLING_TEST(every_kind_of_lock_can_be_held),
-        TOOLING_TEST(conflict_exit_code_is_for_what_others_have),
-        TOOLING_TEST(a_semaphore_is_resized),
-        TOOLING_TEST(a_semaphore_lets_so_many_in),
-        TOOLING_TEST(each_kind_has_a_command),
-        TOOLING_TEST(readers_share_and_writers_do_not),
-        TOOLING_TEST(the_status_line_tells_ours_from_the_command_s),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -27,7 +27,7 @@ static int start(void **state)
 }
 
 /* A kill by name is for the tool: the guardian then ends what it has left. */
-static void the_guardian_does_not_go_by_the_tools_name(NO_STATE)
+TOOLING_TEST(the_guardian_does_not_go_by_the_tools_name)
 {
     const tool_how pgrep = {.program = "pgrep"};
     char pid[16];
@@ -42,9 +42,9 @@ static void the_guardian_does_not_go_by_the_tools_name(NO_STATE)
     tool_free(t);
 }
 
-static void a_tool_that_is_killed_takes_the_command_with_it(NO_STATE)
+TOOLING_TEST(a_tool_that_is_killed_takes_the_command_with_it)
 {
-    tool *t = tool_start(&how, "run", "n", "-c", GUARDIAN_TELLS, NULL);
+    tool *t = tool_start(&how, "lock", "n", "-c", GUARDIAN_TELLS, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t guardian = guardian_of(t);
 
@@ -56,10 +56,10 @@ static void a_tool_that_is_killed_takes_the_command_with_it(NO_STATE)
     tool_wait_gone(guardian, SOON_MS);
 }
 
-static void a_grandchild_that_ignores_everything_is_killed_in_time(NO_STATE)
+TOOLING_TEST(a_grandchild_that_ignores_everything_is_killed_in_time)
 {
     tool *t =
-        tool_start(&how, "run", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
+        tool_start(&how, "lock", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
 
@@ -69,10 +69,10 @@ static void a_grandchild_that_ignores_everything_is_killed_in_time(NO_STATE)
     assert_true(guardian_is_kept());
 }
 
-static void a_guardian_that_is_killed_is_replaced(NO_STATE)
+TOOLING_TEST(a_guardian_that_is_killed_is_replaced)
 {
     tool *t =
-        tool_start(&how, "run", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
+        tool_start(&how, "lock", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t first = guardian_of(t);
 
@@ -85,9 +85,9 @@ static void a_guardian_that_is_killed_is_replaced(NO_STATE)
     assert_true(guardian_is_kept());
 }
 
-static void what_the_command_leaves_behind_is_ended_with_it(NO_STATE)
+TOOLING_TEST(what_the_command_leaves_behind_is_ended_with_it)
 {
-    tool *t = tool_start(&how, "run", lease, "--kill-after=50ms", "n", "-c",
+    tool *t = tool_start(&how, "lock", lease, "--kill-after=50ms", "n", "-c",
                          "sh -c 'trap \"\" TERM; echo grand=$$; "
                          "while :; do sleep 1; done' & "
                          "sh -c 'echo quick=$$; exec sleep 100' & "
@@ -102,9 +102,9 @@ static void what_the_command_leaves_behind_is_ended_with_it(NO_STATE)
     assert_false(guardian_is_kept());
 }
 
-static void what_has_left_the_group_is_left_alone(NO_STATE)
+TOOLING_TEST(what_has_left_the_group_is_left_alone)
 {
-    tool *t = tool_start(&how, "run", lease, "n", "-c",
+    tool *t = tool_start(&how, "lock", lease, "n", "-c",
                          "setsid sh -c 'echo daemon=$$; exec sleep 100' & "
                          "sleep 0.2; exit 3",
                          NULL);
@@ -116,10 +116,10 @@ static void what_has_left_the_group_is_left_alone(NO_STATE)
 }
 
 /* Without a descriptor there is no way to another one. */
-static void a_guardian_that_cannot_be_replaced_is_told_of(NO_STATE)
+TOOLING_TEST(a_guardian_that_cannot_be_replaced_is_told_of)
 {
     const struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
-    tool *t = tool_start(&how, "run", "n", "-c", GUARDIAN_DEAF, NULL);
+    tool *t = tool_start(&how, "lock", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
     pid_t guardian = guardian_of(t);
@@ -133,9 +133,9 @@ static void a_guardian_that_cannot_be_replaced_is_told_of(NO_STATE)
 }
 
 /* A `sleep` dies in the group; its parent has left it and never asks. */
-static void the_dead_of_a_daemon_keep_nothing(NO_STATE)
+TOOLING_TEST(the_dead_of_a_daemon_keep_nothing)
 {
-    tool *t = tool_start(&how, "run", lease, "--kill-after=50ms", "n", "-c",
+    tool *t = tool_start(&how, "lock", lease, "--kill-after=50ms", "n", "-c",
                          "sh -c 'sleep 0.1 & exec setsid sh -c \"echo "
                          "daemon=\\$\\$; exec sleep 100\"' & sleep 0.3; exit 3",
                          NULL);
@@ -147,18 +147,4 @@ static void the_dead_of_a_daemon_keep_nothing(NO_STATE)
     assert_int_equal(kill(daemon, SIGKILL), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(a_tool_that_is_killed_takes_the_command_with_it),
-        TOOLING_TEST(a_grandchild_that_ignores_everything_is_killed_in_time),
-        TOOLING_TEST(the_guardian_does_not_go_by_the_tools_name),
-        TOOLING_TEST(a_guardian_that_is_killed_is_replaced),
-        TOOLING_TEST(what_the_command_leaves_behind_is_ended_with_it),
-        TOOLING_TEST(a_guardian_that_cannot_be_replaced_is_told_of),
-        TOOLING_TEST(the_dead_of_a_daemon_keep_nothing),
-        TOOLING_TEST(what_has_left_the_group_is_left_alone),
-    };
-
-    return cmocka_run_group_tests(tests, start, tooling_stop);
-}
+CHECK_GROUP(start, tooling_stop)

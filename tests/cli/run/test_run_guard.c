@@ -50,7 +50,7 @@ static int end_at_gate(run_policy policy, int64_t left_ms)
     (void)close(gate[0]);
     (void)close(gate[1]);
     assert_true(run_guard_hold(&guard, cli_now_ns() + left_ms * CLI_NS_PER_MS,
-                               1, "owner"));
+                               "1", "owner"));
     assert_true(run_guard_child(&guard, pid, true));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     run_guard_end(&guard);
@@ -58,12 +58,12 @@ static int end_at_gate(run_policy policy, int64_t left_ms)
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void who_comes_in_time_is_let_in(NO_STATE)
+CHECK_TEST(who_comes_in_time_is_let_in)
 {
     assert_int_equal(end_at_gate(RUN_TERM, 30000), 42);
 }
 
-static void who_comes_too_late_is_killed_at_the_gate(NO_STATE)
+CHECK_TEST(who_comes_too_late_is_killed_at_the_gate)
 {
     assert_int_equal(end_at_gate(RUN_TERM, -1), -SIGKILL);
     assert_int_equal(end_at_gate(RUN_TERM, 500), -SIGKILL);
@@ -71,13 +71,13 @@ static void who_comes_too_late_is_killed_at_the_gate(NO_STATE)
     assert_int_equal(end_at_gate(RUN_COMMAND, -1), -SIGKILL);
 }
 
-static void who_is_only_warned_is_let_in(NO_STATE)
+CHECK_TEST(who_is_only_warned_is_let_in)
 {
     assert_int_equal(end_at_gate(RUN_WARN, -1), 42);
 }
 
 /* The tool that replaces a guardian may be killed at that very moment. */
-static void what_is_said_before_its_start_is_known(NO_STATE)
+CHECK_TEST(what_is_said_before_its_start_is_known)
 {
     run_env env;
     run_plan plan = {.policy = RUN_KILL, .env = &env};
@@ -91,8 +91,8 @@ static void what_is_said_before_its_start_is_known(NO_STATE)
     assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
     pid = stand_at(gate);
     assert_true(run_guard_open(&guard));
-    assert_true(run_guard_hold(&guard, cli_now_ns() + 30000 * CLI_NS_PER_MS, 1,
-                               "owner"));
+    assert_true(run_guard_hold(&guard, cli_now_ns() + 30000 * CLI_NS_PER_MS,
+                               "1", "owner"));
     assert_true(run_guard_child(&guard, pid, true));
     assert_true(run_guard_start(&guard, &plan, -1));
     (void)close(guard.socket);
@@ -114,22 +114,9 @@ static int64_t notice_ms(run_policy policy)
     return plan.notice_ns / CLI_NS_PER_MS;
 }
 
-static void only_what_is_asked_to_end_is_given_time_for_it(NO_STATE)
+CHECK_TEST(only_what_is_asked_to_end_is_given_time_for_it)
 {
     assert_int_equal(notice_ms(RUN_TERM), 6000);
     assert_int_equal(notice_ms(RUN_COMMAND), 6000);
     assert_int_equal(notice_ms(RUN_KILL), 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_asked_to_end_is_given_time_for_it),
-        cmocka_unit_test(who_comes_in_time_is_let_in),
-        cmocka_unit_test(who_comes_too_late_is_killed_at_the_gate),
-        cmocka_unit_test(who_is_only_warned_is_let_in),
-        cmocka_unit_test(what_is_said_before_its_start_is_known),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

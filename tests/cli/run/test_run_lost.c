@@ -48,22 +48,24 @@ static int forget(void **state)
     return result;
 }
 
-static void an_operator_s_break_ends_the_command(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, forget)
+
+TEST(an_operator_s_break_ends_the_command)
 {
-    tool *t = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
+    tool *t = tool_start(&how, "lock", "n", "-c", PROGRAM, NULL);
 
     (void)tool_wait_number(t, "child", SOON_MS);
     assert_status(lk_lock_force_release(lock), LK_OK);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     assert_non_null(strstr(tool_out(t), "told\n"));
-    assert_non_null(strstr(tool_err(t), "latchkey run: lock 'n' is lost: "));
+    assert_non_null(strstr(tool_err(t), "latchkey lock: lock 'n' is lost: "));
     assert_non_null(strstr(tool_err(t), "; the command is ended\n"));
 }
 
-static void who_ignores_the_first_signal_gets_the_second(NO_STATE)
+TEST(who_ignores_the_first_signal_gets_the_second)
 {
     tool *t =
-        tool_start(&how, "run", "--kill-after", "0.1", "n", "-c", DEAF, NULL);
+        tool_start(&how, "lock", "--kill-after", "0.1", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
     assert_status(lk_lock_force_release(lock), LK_OK);
@@ -71,10 +73,10 @@ static void who_ignores_the_first_signal_gets_the_second(NO_STATE)
     assert_false(tool_runs(child));
 }
 
-static void in_the_foreground_the_command_is_ended_as_well(NO_STATE)
+TEST(in_the_foreground_the_command_is_ended_as_well)
 {
-    tool *t =
-        tool_start(&how, "run", "--foreground", "-k0.1", "n", "-c", DEAF, NULL);
+    tool *t = tool_start(&how, "lock", "--foreground", "-k0.1", "n", "-c", DEAF,
+                         NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
     assert_int_equal(getpgid(child), getpgid(tool_pid(t)));
@@ -83,20 +85,20 @@ static void in_the_foreground_the_command_is_ended_as_well(NO_STATE)
     assert_false(tool_runs(child));
 }
 
-static void in_the_foreground_it_is_ended_with_the_tool(NO_STATE)
+TEST(in_the_foreground_it_is_ended_with_the_tool)
 {
-    tool *t =
-        tool_start(&how, "run", "--foreground", "-k0.1", "n", "-c", DEAF, NULL);
+    tool *t = tool_start(&how, "lock", "--foreground", "-k0.1", "n", "-c", DEAF,
+                         NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
     tool_wait_gone(child, SOON_MS);
 }
 
-static void kill_gives_no_time(NO_STATE)
+TEST(kill_gives_no_time)
 {
     tool *t =
-        tool_start(&how, "run", "--on-lost=kill", "n", "-c", PROGRAM, NULL);
+        tool_start(&how, "lock", "--on-lost=kill", "n", "-c", PROGRAM, NULL);
 
     (void)tool_wait_number(t, "child", SOON_MS);
     assert_status(lk_lock_force_release(lock), LK_OK);
@@ -104,10 +106,10 @@ static void kill_gives_no_time(NO_STATE)
     assert_null(strstr(tool_out(t), "told"));
 }
 
-static void warn_lets_the_command_go_on(NO_STATE)
+TEST(warn_lets_the_command_go_on)
 {
     tool *t =
-        tool_start(&how, "run", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
+        tool_start(&how, "lock", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
     assert_status(lk_lock_force_release(lock), LK_OK);
@@ -118,10 +120,10 @@ static void warn_lets_the_command_go_on(NO_STATE)
     assert_non_null(strstr(tool_out(t), "told\n"));
 }
 
-static void warn_outlives_the_tool(NO_STATE)
+TEST(warn_outlives_the_tool)
 {
     tool *t =
-        tool_start(&how, "run", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
+        tool_start(&how, "lock", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
@@ -131,10 +133,10 @@ static void warn_outlives_the_tool(NO_STATE)
     tool_wait_out(t, "told\n", SOON_MS);
 }
 
-static void a_command_of_one_s_own_is_run_instead(NO_STATE)
+TEST(a_command_of_one_s_own_is_run_instead)
 {
     tool *t =
-        tool_start(&how, "run",
+        tool_start(&how, "lock",
                    "--on-lost=run:echo lost $LATCHKEY_NAME $LATCHKEY_FENCE >&2",
                    "-k0.1", "n", "-c", DEAF "; echo $LATCHKEY_FENCE", NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
@@ -150,13 +152,13 @@ static void a_command_of_one_s_own_is_run_instead(NO_STATE)
 }
 
 /* The next renewal tells. */
-static void a_lock_that_is_deleted_is_lost(NO_STATE)
+TEST(a_lock_that_is_deleted_is_lost)
 {
     char lease[32];
     tool *t;
 
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
-    t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    t = tool_start(&how, "lock", lease, "n", "-c", PROGRAM, NULL);
     (void)tool_wait_number(t, "child", SOON_MS);
     server_flush(redis);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
@@ -165,14 +167,14 @@ static void a_lock_that_is_deleted_is_lost(NO_STATE)
 }
 
 /* The command is not ended before, so the tool hears why. */
-static void one_that_may_not_be_renewed_any_more_is_lost(NO_STATE)
+TEST(one_that_may_not_be_renewed_any_more_is_lost)
 {
     char lease[32];
     pid_t pid;
     tool *t;
 
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
-    t = tool_start(&how, "run", "--on-lost=warn", lease, "n", "-c", PROGRAM,
+    t = tool_start(&how, "lock", "--on-lost=warn", lease, "n", "-c", PROGRAM,
                    NULL);
     pid = (pid_t)tool_wait_number(t, "child", SOON_MS);
     freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
@@ -187,13 +189,13 @@ static void one_that_may_not_be_renewed_any_more_is_lost(NO_STATE)
 }
 
 /* The command is ended while the lease still runs. */
-static void one_that_is_given_up_in_time_says_what_was_denied(NO_STATE)
+TEST(one_that_is_given_up_in_time_says_what_was_denied)
 {
     char lease[32];
     tool *t;
 
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
-    t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    t = tool_start(&how, "lock", lease, "n", "-c", PROGRAM, NULL);
     (void)tool_wait_number(t, "child", SOON_MS);
     freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
     tool_wait_err(
@@ -206,11 +208,11 @@ static void one_that_is_given_up_in_time_says_what_was_denied(NO_STATE)
     assert_non_null(strstr(tool_out(t), "told\n"));
 }
 
-static void a_lock_that_was_handed_over_is_held_for_the_whole_lease(NO_STATE)
+TEST(a_lock_that_was_handed_over_is_held_for_the_whole_lease)
 {
-    tool *first = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
+    tool *first = tool_start(&how, "lock", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(first, "child", SOON_MS);
-    tool *second = tool_start(&how, "run", "--lease", "20", "n", "-c",
+    tool *second = tool_start(&how, "lock", "--lease", "20", "n", "-c",
                               "cat /proc/uptime; env; " PROGRAM, NULL);
     double now;
 
@@ -223,23 +225,4 @@ static void a_lock_that_was_handed_over_is_held_for_the_whole_lease(NO_STATE)
     assert_string_equal(strchr(tool_err(second), '\n') + 1, "");
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_teardown(f, forget)
-    const struct CMUnitTest tests[] = {
-        TEST(an_operator_s_break_ends_the_command),
-        TEST(who_ignores_the_first_signal_gets_the_second),
-        TEST(in_the_foreground_the_command_is_ended_as_well),
-        TEST(in_the_foreground_it_is_ended_with_the_tool),
-        TEST(kill_gives_no_time),
-        TEST(warn_lets_the_command_go_on),
-        TEST(warn_outlives_the_tool),
-        TEST(a_command_of_one_s_own_is_run_instead),
-        TEST(a_lock_that_is_deleted_is_lost),
-        TEST(one_that_may_not_be_renewed_any_more_is_lost),
-        TEST(one_that_is_given_up_in_time_says_what_was_denied),
-        TEST(a_lock_that_was_handed_over_is_held_for_the_whole_lease),
-    };
-
-    return cmocka_run_group_tests(tests, start, end);
-}
+CHECK_GROUP(start, end)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/proxy.h"
 #include "support/tooling.h"
 #include "support/wait.h"
@@ -49,13 +50,10 @@ static int forget(void **state)
     return tooling_teardown(state);
 }
 
-static bool is_renewed(void *data)
-{
-    return server_integer(redis, "PTTL n") > *(const unsigned *)data * 9 / 10;
-}
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, begin, forget)
 
 /* Each time the lease begins anew as soon as there is a connection. */
-static void connections_that_break_do_not_disturb_the_command(NO_STATE)
+TEST(connections_that_break_do_not_disturb_the_command)
 {
     const tool_how far = {.url = proxy_url(network)};
     unsigned longer_ms = 2 * lease_ms;
@@ -63,7 +61,7 @@ static void connections_that_break_do_not_disturb_the_command(NO_STATE)
     tool *t;
 
     (void)snprintf(longer, sizeof(longer), "--lease=%ums", longer_ms);
-    t = tool_start(&far, "run", longer, "n", "-c",
+    t = tool_start(&far, "lock", longer, "n", "-c",
                    "echo child=$$; trap 'exit 3' USR1; "
                    "while :; do sleep 0.05; done",
                    NULL);
@@ -73,14 +71,15 @@ static void connections_that_break_do_not_disturb_the_command(NO_STATE)
 
         proxy_reset(network, PROXY_ALL);
         assert_true(proxy_wait_accepted(network, before + 2, SOON_MS));
-        assert_true(wait_until(is_renewed, &longer_ms, SOON_MS));
+        assert_soon(server_integer(redis, "PTTL n") > longer_ms * 9 / 10,
+                    SOON_MS);
     }
     assert_int_equal(kill(tool_pid(t), SIGUSR1), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 3);
     assert_null(strstr(tool_err(t), "lost"));
 }
 
-static void a_release_without_an_answer_keeps_the_code(NO_STATE)
+TEST(a_release_without_an_answer_keeps_the_code)
 {
     char url[160];
     const tool_how far = {.url = url};
@@ -88,7 +87,7 @@ static void a_release_without_an_answer_keeps_the_code(NO_STATE)
 
     (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=300ms",
                    proxy_url(network));
-    t = tool_start(&far, "run", "n", "-c",
+    t = tool_start(&far, "lock", "n", "-c",
                    "echo child=$$; trap 'exit 3' USR1; "
                    "while :; do sleep 0.05; done",
                    NULL);
@@ -100,9 +99,9 @@ static void a_release_without_an_answer_keeps_the_code(NO_STATE)
     assert_null(strstr(tool_err(t), "background")); /* nobody is left there */
 }
 
-static void a_server_that_forgets_ends_the_command(NO_STATE)
+TEST(a_server_that_forgets_ends_the_command)
 {
-    tool *t = tool_start(&how, "run", lease, "n", "-c",
+    tool *t = tool_start(&how, "lock", lease, "n", "-c",
                          "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
 
@@ -113,7 +112,7 @@ static void a_server_that_forgets_ends_the_command(NO_STATE)
 
 /* Reads a number, and writes one more: nothing is lost if nobody does it at
    the same time. */
-static void many_tools_count_without_a_mistake(NO_STATE)
+TEST(many_tools_count_without_a_mistake)
 {
     const tool_how shell = {.url = server_url(redis), .program = "sh"};
     tool *tools[WORKERS];
@@ -121,7 +120,7 @@ static void many_tools_count_without_a_mistake(NO_STATE)
 
     (void)snprintf(line, sizeof(line),
                    "i=0; while [ $i -lt %d ]; do i=$((i+1)); " LK_TOOL
-                   " -q run n -c 'read n <%s/n; echo $((n+1)) >%s/n' || exit; "
+                   " -q lock n -c 'read n <%s/n; echo $((n+1)) >%s/n' || exit; "
                    "done",
                    TURNS, folder, folder);
     assert_tool(&(tool_how){.program = "sh"}, 0, "", "", "-c", "echo 0 >$0/n",
@@ -137,7 +136,7 @@ static void many_tools_count_without_a_mistake(NO_STATE)
 
 /* Each that comes looks whether the one before is dead, and is killed, or its
    tool is. */
-static void nobody_comes_while_the_one_before_lives(NO_STATE)
+TEST(nobody_comes_while_the_one_before_lives)
 {
     static const char program[] =
         "trap '' TERM INT HUP; "
@@ -150,7 +149,7 @@ static void nobody_comes_while_the_one_before_lives(NO_STATE)
 
     (void)snprintf(line, sizeof(line), "cd %s; %s", folder, program);
     for (size_t i = 0; i <= DEATHS; i++)
-        tools[i] = tool_start(&how, "-q", "run", lease, "--fair", "n", "-c",
+        tools[i] = tool_start(&how, "-q", "lock", lease, "--fair", "n", "-c",
                               line, NULL);
     for (size_t killed = 0; killed <= DEATHS;) {
         for (size_t i = 0; i <= DEATHS; i++) {
@@ -167,16 +166,4 @@ static void nobody_comes_while_the_one_before_lives(NO_STATE)
     }
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, forget)
-    const struct CMUnitTest tests[] = {
-        TEST(connections_that_break_do_not_disturb_the_command),
-        TEST(a_release_without_an_answer_keeps_the_code),
-        TEST(a_server_that_forgets_ends_the_command),
-        TEST(many_tools_count_without_a_mistake),
-        TEST(nobody_comes_while_the_one_before_lives),
-    };
-
-    return cmocka_run_group_tests(tests, start, end);
-}
+CHECK_GROUP(start, end)

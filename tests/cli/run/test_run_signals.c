@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
 
-static void every_signal_that_can_be_caught_is_forwarded(NO_STATE)
+TOOLING_TEST(every_signal_that_can_be_caught_is_forwarded)
 {
     static const struct {
         int number;
@@ -22,7 +23,7 @@ static void every_signal_that_can_be_caught_is_forwarded(NO_STATE)
         {SIGTERM, "TERM"}, {SIGUSR1, "USR1"},   {SIGUSR2, "USR2"},
         {SIGALRM, "ALRM"}, {SIGWINCH, "WINCH"}, {SIGURG, "URG"},
     };
-    tool *t = tool_start(&how, "run", "n", "-c",
+    tool *t = tool_start(&how, "lock", "n", "-c",
                          "for s in HUP INT QUIT TERM USR1 USR2 ALRM WINCH URG; "
                          "do trap \"echo got $s\" $s; done; "
                          "trap 'exit 4' CONT; echo child=$$; "
@@ -40,9 +41,9 @@ static void every_signal_that_can_be_caught_is_forwarded(NO_STATE)
     assert_int_equal(tool_wait(t, SOON_MS), 4);
 }
 
-static void a_signal_that_ends_the_command_is_its_code(NO_STATE)
+TOOLING_TEST(a_signal_that_ends_the_command_is_its_code)
 {
-    tool *t = tool_start(&how, "run", "n", "-c",
+    tool *t = tool_start(&how, "lock", "n", "-c",
                          "echo child=$$; exec sleep 100", NULL);
 
     (void)tool_wait_number(t, "child", SOON_MS);
@@ -51,9 +52,9 @@ static void a_signal_that_ends_the_command_is_its_code(NO_STATE)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void the_whole_group_gets_it(NO_STATE)
+TOOLING_TEST(the_whole_group_gets_it)
 {
-    tool *t = tool_start(&how, "run", "n", "-c",
+    tool *t = tool_start(&how, "lock", "n", "-c",
                          "sh -c 'echo grand=$$; exec sleep 100'; exit 0", NULL);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
 
@@ -62,10 +63,10 @@ static void the_whole_group_gets_it(NO_STATE)
     assert_false(tool_runs(grand));
 }
 
-static void in_the_foreground_only_the_command_gets_it(NO_STATE)
+TOOLING_TEST(in_the_foreground_only_the_command_gets_it)
 {
     tool *t =
-        tool_start(&how, "run", "--foreground", "n", "-c",
+        tool_start(&how, "lock", "--foreground", "n", "-c",
                    "trap 'exit 6' TERM; echo child=$$; ps -o pgid= -p $$; "
                    "while :; do sleep 0.02; done",
                    NULL);
@@ -78,13 +79,13 @@ static void in_the_foreground_only_the_command_gets_it(NO_STATE)
     assert_int_equal(tool_wait(t, SOON_MS), 6);
 }
 
-static void nohup_is_respected(NO_STATE)
+TOOLING_TEST(nohup_is_respected)
 {
     const tool_how shell = {.url = server_url(redis), .program = "nohup"};
-    tool *holder = tool_start(&how, "run", "n", "-c",
+    tool *holder = tool_start(&how, "lock", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t first = (pid_t)tool_wait_number(holder, "child", SOON_MS);
-    tool *t = tool_start(&shell, LK_TOOL, "run", "n", "-c",
+    tool *t = tool_start(&shell, LK_TOOL, "lock", "n", "-c",
                          "echo child=$$; exec sleep 0.3", NULL);
 
     tool_wait_err(t, "waiting for n", SOON_MS);
@@ -95,33 +96,21 @@ static void nohup_is_respected(NO_STATE)
     assert_int_equal(tool_wait(t, SOON_MS), 0);
 }
 
-static bool is_alone(void *data)
-{
-    (void)data;
-    return server_integer(redis, SERVER_WAITERS("n")) == 0;
-}
-
-static bool is_queued(void *data)
-{
-    (void)data;
-    return server_integer(redis, SERVER_WAITERS("n")) == 1;
-}
-
-static void who_waits_leaves_the_queue_when_told_to_end(NO_STATE)
+TOOLING_TEST(who_waits_leaves_the_queue_when_told_to_end)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    tool *holder = tool_start(&how, "run", "n", "-c",
+    tool *holder = tool_start(&how, "lock", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
 
     (void)tool_wait_number(holder, "child", SOON_MS);
     for (size_t i = 0; i < 3; i++) {
-        tool *t = tool_start(&how, "run", "n", "echo", "ran", NULL);
+        tool *t = tool_start(&how, "lock", "n", "echo", "ran", NULL);
 
         tool_wait_err(t, "waiting for n", SOON_MS);
-        assert_true(wait_until(is_queued, NULL, SOON_MS));
+        assert_soon(server_integer(redis, SERVER_WAITERS("n")) == 1, SOON_MS);
         assert_int_equal(kill(tool_pid(t), numbers[i]), 0);
         assert_int_equal(tool_wait(t, SOON_MS), 128 + numbers[i]);
-        assert_true(wait_until(is_alone, NULL, SOON_MS));
+        assert_soon(server_integer(redis, SERVER_WAITERS("n")) == 0, SOON_MS);
         assert_string_equal(tool_out(t), "");
         tool_free(t);
     }
@@ -132,17 +121,15 @@ typedef struct watch {
     bool is_kept;
 } watch;
 
-static bool is_over(void *data)
+static bool is_over(watch *w)
 {
-    watch *w = data;
-
     w->is_kept = w->is_kept && server_integer(redis, "EXISTS n") == 1;
     return !w->is_kept || wait_now_ms() >= w->until_ms;
 }
 
 /* Somebody wants it to stand still: the lock is kept for longer than its
    lease. */
-static void a_command_that_is_stopped_keeps_its_lock(NO_STATE)
+TOOLING_TEST(a_command_that_is_stopped_keeps_its_lock)
 {
     const unsigned lease_ms = 2 * tool_lease_ms(&how);
     watch w = {.is_kept = true};
@@ -151,12 +138,12 @@ static void a_command_that_is_stopped_keeps_its_lock(NO_STATE)
     pid_t child;
 
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
-    t = tool_start(&how, "run", lease, "n", "-c",
+    t = tool_start(&how, "lock", lease, "n", "-c",
                    "echo child=$$; exec sleep 100", NULL);
     child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     assert_int_equal(kill(child, SIGSTOP), 0);
     w.until_ms = wait_now_ms() + lease_ms * 5 / 4;
-    assert_true(wait_until(is_over, &w, 2 * lease_ms));
+    assert_soon(is_over(&w), 2 * lease_ms);
     assert_true(w.is_kept);
     assert_true(tool_runs(child));
     assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
@@ -164,17 +151,4 @@ static void a_command_that_is_stopped_keeps_its_lock(NO_STATE)
     assert_int_equal(tool_wait(t, SOON_MS), 143);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(every_signal_that_can_be_caught_is_forwarded),
-        TOOLING_TEST(a_signal_that_ends_the_command_is_its_code),
-        TOOLING_TEST(the_whole_group_gets_it),
-        TOOLING_TEST(in_the_foreground_only_the_command_gets_it),
-        TOOLING_TEST(nohup_is_respected),
-        TOOLING_TEST(who_waits_leaves_the_queue_when_told_to_end),
-        TOOLING_TEST(a_command_that_is_stopped_keeps_its_lock),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -11,6 +11,7 @@
 
 #include "support/check.h"
 #include "support/guardian.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
@@ -38,13 +39,13 @@ static tool *successor(pid_t a, pid_t b)
                    "</proc/$p/stat && [ $state != Z ]; then echo alive; fi; "
                    "done 2>&-; echo looked",
                    (int)a, (int)b);
-    return tool_start(&how, "run", "n", "-c", line, NULL);
+    return tool_start(&how, "lock", "n", "-c", line, NULL);
 }
 
 /* It renews nothing while it stands still, so the lease ends. */
-static void a_tool_that_stands_still_does_not_hold_the_guardian_up(NO_STATE)
+TOOLING_TEST(a_tool_that_stands_still_does_not_hold_the_guardian_up)
 {
-    tool *t = tool_start(&how, "run", lease, "n", "-c", GUARDIAN_DEAF, NULL);
+    tool *t = tool_start(&how, "lock", lease, "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
     tool *next;
@@ -64,11 +65,11 @@ static void a_tool_that_stands_still_does_not_hold_the_guardian_up(NO_STATE)
 }
 
 /* The same signal to the whole group of the tool: the guardian is elsewhere. */
-static void a_signal_to_the_tool_s_group_misses_the_guardian(NO_STATE)
+TOOLING_TEST(a_signal_to_the_tool_s_group_misses_the_guardian)
 {
     const tool_how own = {.url = server_url(redis), .program = "setsid"};
-    tool *t =
-        tool_start(&own, LK_TOOL, "run", lease, "n", "-c", GUARDIAN_DEAF, NULL);
+    tool *t = tool_start(&own, LK_TOOL, "lock", lease, "n", "-c", GUARDIAN_DEAF,
+                         NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     tool *next;
 
@@ -79,10 +80,10 @@ static void a_signal_to_the_tool_s_group_misses_the_guardian(NO_STATE)
     assert_int_equal(kill(-tool_pid(t), SIGKILL), 0);
 }
 
-static void a_guardian_that_stands_still_is_replaced(NO_STATE)
+TOOLING_TEST(a_guardian_that_stands_still_is_replaced)
 {
     tool *t =
-        tool_start(&how, "run", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
+        tool_start(&how, "lock", "-k100ms", "n", "-c", GUARDIAN_DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t first = guardian_of(t);
 
@@ -95,9 +96,9 @@ static void a_guardian_that_stands_still_is_replaced(NO_STATE)
     assert_true(guardian_is_kept());
 }
 
-static void a_server_that_is_gone_ends_the_command_before_the_lease(NO_STATE)
+TOOLING_TEST(a_server_that_is_gone_ends_the_command_before_the_lease)
 {
-    tool *t = tool_start(&how, "run", lease, "n", "-c", GUARDIAN_TELLS, NULL);
+    tool *t = tool_start(&how, "lock", lease, "n", "-c", GUARDIAN_TELLS, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     uint64_t ends = wait_now_ms() + lease_ms;
 
@@ -113,10 +114,10 @@ static void a_server_that_is_gone_ends_the_command_before_the_lease(NO_STATE)
 /* Nothing is run that no guardian knows. */
 static void without_a_guardian_nothing_is_run(int number)
 {
-    tool *t = tool_start(&how, "run", "n", "-c",
+    tool *t = tool_start(&how, "lock", "n", "-c",
                          "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
-    tool *waiter = tool_start(&how, "run", "n", "echo", "ran", NULL);
+    tool *waiter = tool_start(&how, "lock", "n", "echo", "ran", NULL);
 
     tool_wait_err(waiter, "waiting for n", SOON_MS);
     assert_int_equal(kill(guardian_of(waiter), number), 0);
@@ -128,26 +129,14 @@ static void without_a_guardian_nothing_is_run(int number)
     assert_false(guardian_is_kept());
 }
 
-static void a_guardian_that_dies_while_it_waits_is_missed(NO_STATE)
+TOOLING_TEST(a_guardian_that_dies_while_it_waits_is_missed)
 {
     without_a_guardian_nothing_is_run(SIGKILL);
 }
 
-static void a_guardian_that_stops_while_it_waits_is_missed(NO_STATE)
+TOOLING_TEST(a_guardian_that_stops_while_it_waits_is_missed)
 {
     without_a_guardian_nothing_is_run(SIGSTOP);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(a_tool_that_stands_still_does_not_hold_the_guardian_up),
-        TOOLING_TEST(a_signal_to_the_tool_s_group_misses_the_guardian),
-        TOOLING_TEST(a_guardian_that_stands_still_is_replaced),
-        TOOLING_TEST(a_guardian_that_dies_while_it_waits_is_missed),
-        TOOLING_TEST(a_guardian_that_stops_while_it_waits_is_missed),
-        TOOLING_TEST(a_server_that_is_gone_ends_the_command_before_the_lease),
-    };
-
-    return cmocka_run_group_tests(tests, start, tooling_stop);
-}
+CHECK_GROUP(start, tooling_stop)

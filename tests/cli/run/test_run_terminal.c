@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
@@ -29,12 +30,12 @@ static int start(void **state)
     return 0;
 }
 
-static void who_waits_has_one_line_that_is_drawn_again(NO_STATE)
+TOOLING_TEST(who_waits_has_one_line_that_is_drawn_again)
 {
-    tool *holder = tool_start(&how, "run", "n", "-c",
+    tool *holder = tool_start(&how, "lock", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
-    tool *t = tool_start(&terminal, "run", "n", "echo", "mine", NULL);
+    tool *t = tool_start(&terminal, "lock", "n", "echo", "mine", NULL);
 
     tool_wait_out(t, "\rwaiting for n: position 1 of 1, held by ", SOON_MS);
     tool_wait_out(t, " - ^C gives up\033[K\rwaiting for n: ", SOON_MS);
@@ -44,23 +45,23 @@ static void who_waits_has_one_line_that_is_drawn_again(NO_STATE)
     assert_non_null(strstr(tool_out(t), "\r\033[Kmine\r\n"));
 }
 
-static void a_key_ends_the_wait(NO_STATE)
+TOOLING_TEST(a_key_ends_the_wait)
 {
-    tool *holder = tool_start(&how, "run", "n", "-c",
+    tool *holder = tool_start(&how, "lock", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     tool *t;
 
     (void)tool_wait_number(holder, "child", SOON_MS);
-    t = tool_start(&terminal, "run", "n", "echo", "ran", NULL);
+    t = tool_start(&terminal, "lock", "n", "echo", "ran", NULL);
     tool_wait_out(t, "waiting for n", SOON_MS);
     tool_type(t, "\003");
     assert_int_equal(tool_wait(t, SOON_MS), 130);
     assert_null(strstr(tool_out(t), "ran"));
 }
 
-static void a_key_ends_the_command(NO_STATE)
+TOOLING_TEST(a_key_ends_the_command)
 {
-    tool *t = tool_start(&terminal, "run", "n", "-c",
+    tool *t = tool_start(&terminal, "lock", "n", "-c",
                          "trap 'echo told; exit 5' INT; echo child=$$; "
                          "while :; do sleep 0.02; done",
                          NULL);
@@ -71,10 +72,10 @@ static void a_key_ends_the_command(NO_STATE)
     assert_non_null(strstr(tool_out(t), "told"));
 }
 
-static void the_command_reads_the_terminal(NO_STATE)
+TOOLING_TEST(the_command_reads_the_terminal)
 {
     tool *t =
-        tool_start(&terminal, "run", "n", "-c",
+        tool_start(&terminal, "lock", "n", "-c",
                    "stty -echo; echo ready; read word; echo got $word", NULL);
 
     tool_wait_out(t, "ready", SOON_MS);
@@ -84,9 +85,9 @@ static void the_command_reads_the_terminal(NO_STATE)
 }
 
 /* Programs that show how far they are look whether they are in front. */
-static void the_command_is_in_the_foreground_from_the_start(NO_STATE)
+TOOLING_TEST(the_command_is_in_the_foreground_from_the_start)
 {
-    tool *t = tool_start(&terminal, "run", "n", "-c",
+    tool *t = tool_start(&terminal, "lock", "n", "-c",
                          "echo mine=$(ps -o pgid= -p $$ | tr -d ' '); "
                          "echo tool=$(ps -o pgid= -p $PPID | tr -d ' '); "
                          "echo front=$(ps -o tpgid= -p $$ | tr -d ' ')",
@@ -114,11 +115,11 @@ static void type_line(tool *t, const char *line)
     tool_type(t, "\r");
 }
 
-static void a_job_is_stopped_and_goes_on(NO_STATE)
+TOOLING_TEST(a_job_is_stopped_and_goes_on)
 {
     tool *t = prompt();
 
-    type_line(t, LK_TOOL " run n -- sh -c 'echo chi\"\"ld=$$; read a; "
+    type_line(t, LK_TOOL " lock n -- sh -c 'echo chi\"\"ld=$$; read a; "
                          "echo got-$a; exit 7'");
     (void)tool_wait_number(t, "child", SOON_MS);
     tool_type(t, "\032");
@@ -132,14 +133,14 @@ static void a_job_is_stopped_and_goes_on(NO_STATE)
     assert_int_equal(tool_wait_number(t, "code", SOON_MS), 7);
 }
 
-static void a_wait_is_stopped_and_goes_on(NO_STATE)
+TOOLING_TEST(a_wait_is_stopped_and_goes_on)
 {
-    tool *holder = tool_start(&how, "run", "n", "-c",
+    tool *holder = tool_start(&how, "lock", "n", "-c",
                               "echo child=$$; exec sleep 100", NULL);
     pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = prompt();
 
-    type_line(t, LK_TOOL " run n echo \"mi\"ne");
+    type_line(t, LK_TOOL " lock n echo \"mi\"ne");
     tool_wait_out(t, "waiting for n", SOON_MS);
     tool_type(t, "\032");
     type_line(t, "echo at-\"\"prompt");
@@ -150,7 +151,7 @@ static void a_wait_is_stopped_and_goes_on(NO_STATE)
 }
 
 /* Nothing is renewed while it stands still; the guardian ends it. */
-static void a_job_that_is_stopped_for_too_long_is_ended(NO_STATE)
+TOOLING_TEST(a_job_that_is_stopped_for_too_long_is_ended)
 {
     char line[256];
     tool *t = prompt();
@@ -159,7 +160,7 @@ static void a_job_that_is_stopped_for_too_long_is_ended(NO_STATE)
     /* One process: a shell that has just begun another one by vfork() cannot
        be stopped while that is. */
     (void)snprintf(line, sizeof(line),
-                   LK_TOOL " run --lease=%ums n -- sh -c 'trap \"\" TERM; "
+                   LK_TOOL " lock --lease=%ums n -- sh -c 'trap \"\" TERM; "
                            "echo chi\"\"ld=$$; exec sleep 100'",
                    wait_lease_ms());
     type_line(t, line);
@@ -172,12 +173,12 @@ static void a_job_that_is_stopped_for_too_long_is_ended(NO_STATE)
     assert_int_equal(tool_wait_number(t, "code", SOON_MS), 74);
 }
 
-static void a_key_ends_a_script_and_not_only_the_command(NO_STATE)
+TOOLING_TEST(a_key_ends_a_script_and_not_only_the_command)
 {
     tool *t = prompt();
 
     type_line(t, "sh -c '" LK_TOOL
-                 " run n sh -c \"echo chi\"ld=\\$\\$\"; exec sleep 100\"; "
+                 " lock n sh -c \"echo chi\"ld=\\$\\$\"; exec sleep 100\"; "
                  "echo went\"\"-on'; echo co\"\"de=$?;");
     (void)tool_wait_number(t, "child", SOON_MS);
     tool_type(t, "\003");
@@ -188,31 +189,15 @@ static void a_key_ends_a_script_and_not_only_the_command(NO_STATE)
 }
 
 /* In a script the terminal is the script's; the command gets it by asking. */
-static void a_command_in_a_script_reads_the_terminal(NO_STATE)
+TOOLING_TEST(a_command_in_a_script_reads_the_terminal)
 {
     tool *t = prompt();
 
-    type_line(t, "sh -c '" LK_TOOL " run n sh -c \"echo rea\"dy\"; read a; "
+    type_line(t, "sh -c '" LK_TOOL " lock n sh -c \"echo rea\"dy\"; read a; "
                  "echo got-\\$a\"'");
     tool_wait_out(t, "ready", SOON_MS);
     type_line(t, "word");
     tool_wait_out(t, "got-word", SOON_MS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(who_waits_has_one_line_that_is_drawn_again),
-        TOOLING_TEST(a_key_ends_the_wait),
-        TOOLING_TEST(a_key_ends_the_command),
-        TOOLING_TEST(the_command_reads_the_terminal),
-        TOOLING_TEST(the_command_is_in_the_foreground_from_the_start),
-        TOOLING_TEST(a_job_is_stopped_and_goes_on),
-        TOOLING_TEST(a_wait_is_stopped_and_goes_on),
-        TOOLING_TEST(a_job_that_is_stopped_for_too_long_is_ended),
-        TOOLING_TEST(a_key_ends_a_script_and_not_only_the_command),
-        TOOLING_TEST(a_command_in_a_script_reads_the_terminal),
-    };
-
-    return cmocka_run_group_tests(tests, start, tooling_stop);
-}
+CHECK_GROUP(start, tooling_stop)

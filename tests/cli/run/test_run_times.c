@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
@@ -17,7 +18,7 @@ enum { SOON_MS = 10000 };
 
 /* ---- a limit ------------------------------------------------------------ */
 
-static void a_command_that_takes_too_long_is_ended(NO_STATE)
+TOOLING_TEST(a_command_that_takes_too_long_is_ended)
 {
     assert_tool(&how, 124, "", "the command has run for 0.20 s and is ended",
                 "lock", "--time-limit=0.2", "n", "sleep", "100", NULL);
@@ -27,7 +28,7 @@ static void a_command_that_takes_too_long_is_ended(NO_STATE)
 }
 
 /* SIGTERM that is ignored is followed by SIGKILL, for the whole group. */
-static void who_ignores_that_is_killed_with_its_children(NO_STATE)
+TOOLING_TEST(who_ignores_that_is_killed_with_its_children)
 {
     tool *t = tool_start(&how, "lock", "--time-limit=0.2", "-k0.2", "n", "-c",
                          "trap '' TERM; sleep 100 & echo pid=$!; while :; do "
@@ -41,7 +42,7 @@ static void who_ignores_that_is_killed_with_its_children(NO_STATE)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
-static void who_ends_in_time_keeps_its_code(NO_STATE)
+TOOLING_TEST(who_ends_in_time_keeps_its_code)
 {
     assert_tool(&how, 3, "", "", "lock", "--time-limit=100", "n", "-c",
                 "exit 3", NULL);
@@ -50,7 +51,7 @@ static void who_ends_in_time_keeps_its_code(NO_STATE)
                 "100", NULL);
 }
 
-static void the_command_keeps_the_stream_that_the_status_goes_to(NO_STATE)
+TOOLING_TEST(the_command_keeps_the_stream_that_the_status_goes_to)
 {
     assert_tool(&how, 0, "from the command\n{", "", "lock", "--status-fd=1",
                 "n", "-c", "echo from the command", NULL);
@@ -59,7 +60,7 @@ static void the_command_keeps_the_stream_that_the_status_goes_to(NO_STATE)
 }
 
 /* A time of several parts. */
-static void a_minute_and_a_half_is_understood(NO_STATE)
+TOOLING_TEST(a_minute_and_a_half_is_understood)
 {
     static const char *const wrong[] = {"1m30", "30s1m", "1s1s", "m", "1.2.3"};
 
@@ -75,7 +76,7 @@ static void a_minute_and_a_half_is_understood(NO_STATE)
 
 /* As the tool shows times, on the command line, in the URL and in the
    configuration. */
-static void a_time_is_understood_as_it_is_shown(NO_STATE)
+TOOLING_TEST(a_time_is_understood_as_it_is_shown)
 {
     static const char *const wrong[] = {":42",   "0:4",     "0:60", "0:0.5",
                                         "0:42s", "1:2:3:4", "1:-1"};
@@ -109,7 +110,7 @@ static tool *first_host(void)
 }
 
 /* The clocks of the others are late: the first one's job has ended. */
-static void a_job_runs_once_per_tick_on_three_hosts(NO_STATE)
+TOOLING_TEST(a_job_runs_once_per_tick_on_three_hosts)
 {
     for (int tick = 0; tick < 2; tick++) {
         tool *first = first_host();
@@ -142,7 +143,7 @@ static void assert_is_kept(tool *first, int code, int lease_ms)
     tool_free(first);
 }
 
-static void a_signal_behind_the_job_leaves_the_name_taken(NO_STATE)
+TOOLING_TEST(a_signal_behind_the_job_leaves_the_name_taken)
 {
     tool *first = first_host();
 
@@ -150,7 +151,7 @@ static void a_signal_behind_the_job_leaves_the_name_taken(NO_STATE)
     assert_is_kept(first, 0, 100000);
 }
 
-static void a_signal_during_the_job_leaves_the_name_taken(NO_STATE)
+TOOLING_TEST(a_signal_during_the_job_leaves_the_name_taken)
 {
     tool *first = tool_start(&how, "lock", "--at-least=100", "job", "--", "sh",
                              "-c", "echo in; exec sleep 100", NULL);
@@ -162,7 +163,7 @@ static void a_signal_during_the_job_leaves_the_name_taken(NO_STATE)
 }
 
 /* Its end is nearer than that of the lease. */
-static void a_lease_is_not_made_shorter(NO_STATE)
+TOOLING_TEST(a_lease_is_not_made_shorter)
 {
     tool *first =
         tool_start(&how, "lock", "--at-least=100", "--lease=300", "job", "--",
@@ -174,7 +175,7 @@ static void a_lease_is_not_made_shorter(NO_STATE)
 }
 
 /* The command that is shown may have ended; why its name is held is said. */
-static void it_is_said_that_a_name_is_kept(NO_STATE)
+TOOLING_TEST(it_is_said_that_a_name_is_kept)
 {
     assert_tool(&how, 0, "kept for 0.20 s at least: nightly", "", "lock",
                 "-ynightly", "--at-least=0.2", "job", "--", LK_TOOL, "who",
@@ -186,7 +187,7 @@ static void it_is_said_that_a_name_is_kept(NO_STATE)
                 "job", "--", LK_TOOL, "who", "--json", "job", NULL);
 }
 
-static void the_time_counts_from_the_begin_and_ends_by_itself(NO_STATE)
+TOOLING_TEST(the_time_counts_from_the_begin_and_ends_by_itself)
 {
     uint64_t began = wait_now_ms();
 
@@ -199,7 +200,7 @@ static void the_time_counts_from_the_begin_and_ends_by_itself(NO_STATE)
 }
 
 /* What was done is done: the exit code stays the command's. */
-static void a_name_that_is_lost_afterwards_is_told_of(NO_STATE)
+TOOLING_TEST(a_name_that_is_lost_afterwards_is_told_of)
 {
     tool *t = first_host();
     tool *breaking;
@@ -215,7 +216,7 @@ static void a_name_that_is_lost_afterwards_is_told_of(NO_STATE)
 
 /* ---- nested ------------------------------------------------------------- */
 
-static void who_would_wait_for_itself_is_told_so(NO_STATE)
+TOOLING_TEST(who_would_wait_for_itself_is_told_so)
 {
     static const char words[] =
         "this command runs under a latchkey that holds '";
@@ -228,24 +229,24 @@ static void who_would_wait_for_itself_is_told_so(NO_STATE)
                 "lock", "-w100", "n", "true", NULL);
     assert_tool(&how, 75, "", words, "read", "r", LK_TOOL, "write", "r", "true",
                 NULL);
-    assert_tool(&how, 75, "", words, "sem", "-p1", "s", LK_TOOL, "sem", "s",
-                "true", NULL);
+    assert_tool(&how, 75, "", words, "semaphore", "-p1", "s", LK_TOOL,
+                "semaphore", "s", "true", NULL);
     assert_tool(&how, 75, NULL, words, "lock", "n", LK_TOOL, "acquire", "-l1m",
                 "n", NULL);
 }
 
-static void what_can_be_had_is_had(NO_STATE)
+TOOLING_TEST(what_can_be_had_is_had)
 {
     assert_tool(&how, 0, "", "", "lock", "n", LK_TOOL, "lock", "m", "true",
                 NULL);
     assert_tool(&how, 0, "", "", "read", "r", LK_TOOL, "read", "r", "true",
                 NULL);
-    assert_tool(&how, 0, "", "", "sem", "-p2", "s", LK_TOOL, "sem", "s", "true",
-                NULL);
+    assert_tool(&how, 0, "", "", "semaphore", "-p2", "s", LK_TOOL, "semaphore",
+                "s", "true", NULL);
 }
 
 /* Somebody else's hold is waited for, nested or not. */
-static void another_ones_hold_is_waited_for(NO_STATE)
+TOOLING_TEST(another_ones_hold_is_waited_for)
 {
     tool *other = tool_start(&how, "lock", "m", "--", "sh", "-c",
                              "echo held; exec sleep 100", NULL);
@@ -282,7 +283,7 @@ static void assert_hours(long long h, long long ms)
     assert_in_range(ms, (h - 1) * 3600000 + 1, h * 3600000);
 }
 
-static void the_first_who_says_a_lease_counts(NO_STATE)
+TOOLING_TEST(the_first_who_says_a_lease_counts)
 {
     static char file[] = "/tmp/lk-times-XXXXXX";
     char config[64], url[512];
@@ -304,7 +305,7 @@ static void the_first_who_says_a_lease_counts(NO_STATE)
     (void)unlink(file);
 }
 
-static void a_wait_that_is_set_ends_those_that_say_none(NO_STATE)
+TOOLING_TEST(a_wait_that_is_set_ends_those_that_say_none)
 {
     const char *env[] = {"LATCHKEY_WAIT=0.2", NULL};
     const tool_how brief = {.url = server_url(redis), .env = env};
@@ -317,7 +318,7 @@ static void a_wait_that_is_set_ends_those_that_say_none(NO_STATE)
     assert_tool(&brief, 75, NULL, NULL, "lock", "-n", "n", "true", NULL);
 }
 
-static void a_setting_that_is_no_time_is_refused(NO_STATE)
+TOOLING_TEST(a_setting_that_is_no_time_is_refused)
 {
     const char *env[] = {"LATCHKEY_LEASE=soon", NULL};
     const tool_how how_long = {.url = server_url(redis), .env = env};
@@ -334,29 +335,4 @@ static void a_setting_that_is_no_time_is_refused(NO_STATE)
     assert_int_equal(server_integer(redis, "DBSIZE"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(a_command_that_takes_too_long_is_ended),
-        TOOLING_TEST(who_ignores_that_is_killed_with_its_children),
-        TOOLING_TEST(who_ends_in_time_keeps_its_code),
-        TOOLING_TEST(the_command_keeps_the_stream_that_the_status_goes_to),
-        TOOLING_TEST(a_minute_and_a_half_is_understood),
-        TOOLING_TEST(a_time_is_understood_as_it_is_shown),
-        TOOLING_TEST(a_job_runs_once_per_tick_on_three_hosts),
-        TOOLING_TEST(a_signal_behind_the_job_leaves_the_name_taken),
-        TOOLING_TEST(a_signal_during_the_job_leaves_the_name_taken),
-        TOOLING_TEST(a_lease_is_not_made_shorter),
-        TOOLING_TEST(it_is_said_that_a_name_is_kept),
-        TOOLING_TEST(the_time_counts_from_the_begin_and_ends_by_itself),
-        TOOLING_TEST(a_name_that_is_lost_afterwards_is_told_of),
-        TOOLING_TEST(who_would_wait_for_itself_is_told_so),
-        TOOLING_TEST(what_can_be_had_is_had),
-        TOOLING_TEST(another_ones_hold_is_waited_for),
-        TOOLING_TEST(the_first_who_says_a_lease_counts),
-        TOOLING_TEST(a_wait_that_is_set_ends_those_that_say_none),
-        TOOLING_TEST(a_setting_that_is_no_time_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

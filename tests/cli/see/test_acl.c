@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/rights.h"
 #include "support/tooling.h"
 
@@ -45,7 +46,9 @@ static void play(const rights_scene *scene, const char *rules)
     rights_close(&p, redis);
 }
 
-static void each_primitive_works_with_its_own_rights(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, forget)
+
+TEST(each_primitive_works_with_its_own_rights)
 {
     for (unsigned i = 0; i < rights_scene_count; i++) {
         char *rules = rights_printed(rights_scenes[i].primitive, "app:");
@@ -55,7 +58,7 @@ static void each_primitive_works_with_its_own_rights(NO_STATE)
     }
 }
 
-static void all_of_them_work_with_the_rights_of_all(NO_STATE)
+TEST(all_of_them_work_with_the_rights_of_all)
 {
     char *rules = rights_printed(NULL, "app:");
 
@@ -77,7 +80,7 @@ static void acquire(rights_play *p, const char *name, lk_status expected)
 }
 
 /* Of a prefix that has what a pattern may mean otherwise, too. */
-static void names_begin_with_the_prefix_and_no_others(NO_STATE)
+TEST(names_begin_with_the_prefix_and_no_others)
 {
     char *rules = rights_printed("lock", "a*[b]?:");
     rights_play p;
@@ -95,7 +98,7 @@ static void names_begin_with_the_prefix_and_no_others(NO_STATE)
 }
 
 /* Not even whether it is held. */
-static void a_lock_of_others_is_out_of_reach(NO_STATE)
+TEST(a_lock_of_others_is_out_of_reach)
 {
     char *rules = rights_printed(NULL, "app:");
     lk_lock *lock = NULL, *theirs = NULL;
@@ -118,7 +121,7 @@ static void a_lock_of_others_is_out_of_reach(NO_STATE)
     free(rules);
 }
 
-static void a_prefix_may_begin_with_a_tag(NO_STATE)
+TEST(a_prefix_may_begin_with_a_tag)
 {
     char *rules = rights_printed("lock", "{app");
     rights_play p;
@@ -132,7 +135,7 @@ static void a_prefix_may_begin_with_a_tag(NO_STATE)
     free(rules);
 }
 
-static void without_a_prefix_all_names_are_meant(NO_STATE)
+TEST(without_a_prefix_all_names_are_meant)
 {
     char *rules = rights_printed("lock", "");
     rights_play p;
@@ -174,7 +177,7 @@ static char *rights_of_page(const char *page)
     return text;
 }
 
-static void the_pages_say_the_same(NO_STATE)
+TEST(the_pages_say_the_same)
 {
     static const char *const pages[][2] = {
         {"lock", "orders:"},    {"rwlock", "orders:"},
@@ -219,14 +222,14 @@ assert_fit(const char *primitive, const char *prefix, const char *meant)
     free(rules);
 }
 
-static void the_doctor_misses_no_right_that_is_printed_for_all(NO_STATE)
+TEST(the_doctor_misses_no_right_that_is_printed_for_all)
 {
     assert_fit(NULL, "", NULL);
     assert_fit(NULL, "app:", NULL);
 }
 
 /* Of those primitives that stand on a lock's commands. */
-static void nor_one_that_is_printed_for_a_lock(NO_STATE)
+TEST(nor_one_that_is_printed_for_a_lock)
 {
     static const char *const primitives[] =
         {"lock",  "fairlock", "rwlock", "semaphore", "plain_semaphore",
@@ -236,7 +239,7 @@ static void nor_one_that_is_printed_for_a_lock(NO_STATE)
         assert_fit(primitives[i], "app:", NULL);
 }
 
-static void nor_one_that_is_printed_for_what_is_meant(NO_STATE)
+TEST(nor_one_that_is_printed_for_what_is_meant)
 {
     static const char *const primitives[] = {"lock",    "rwlock",   "latch",
                                              "siglock", "cell",     "flight",
@@ -247,7 +250,7 @@ static void nor_one_that_is_printed_for_what_is_meant(NO_STATE)
 }
 
 /* A user with the rights of another one. */
-static void what_is_meant_misses_is_told(NO_STATE)
+TEST(what_is_meant_misses_is_told)
 {
     char url[512];
     const tool_how limited = {.url = url};
@@ -267,7 +270,7 @@ static void what_is_meant_misses_is_told(NO_STATE)
 
 /* ---- the output ------------------------------------------------------------------ */
 
-static void a_program_reads_the_same(NO_STATE)
+TEST(a_program_reads_the_same)
 {
     assert_tool(NULL, 0, "{\"commands\":[", "", "doctor", "--acl", "--for",
                 "redlock", "--prefix", "app:", "--json", NULL);
@@ -278,7 +281,7 @@ static void a_program_reads_the_same(NO_STATE)
                 "app:", "--json", NULL);
 }
 
-static void what_helps_is_said_beside_it(NO_STATE)
+TEST(what_helps_is_said_beside_it)
 {
     assert_tool(NULL, 0, "resetkeys ~app:* ~latchkey:client::* resetchannels ",
                 "not needed: +client|kill; without it ", "doctor", "--acl",
@@ -289,7 +292,7 @@ static void what_helps_is_said_beside_it(NO_STATE)
                 "--url", "redis+cluster://127.0.0.1", "doctor", "--acl", NULL);
 }
 
-static void what_would_be_another_rule_is_refused(NO_STATE)
+TEST(what_would_be_another_rule_is_refused)
 {
     static const char *const prefixes[] = {"a b", "a\n",   "\"",   "latchkey:x",
                                            "l",   "redis", "lock:"};
@@ -303,25 +306,4 @@ static void what_would_be_another_rule_is_refused(NO_STATE)
                 "--prefix", "a", NULL);
 }
 
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_teardown(test, forget)
-    const struct CMUnitTest tests[] = {
-        TEST(each_primitive_works_with_its_own_rights),
-        TEST(all_of_them_work_with_the_rights_of_all),
-        TEST(names_begin_with_the_prefix_and_no_others),
-        TEST(a_lock_of_others_is_out_of_reach),
-        TEST(a_prefix_may_begin_with_a_tag),
-        TEST(without_a_prefix_all_names_are_meant),
-        TEST(the_pages_say_the_same),
-        TEST(the_doctor_misses_no_right_that_is_printed_for_all),
-        TEST(nor_one_that_is_printed_for_a_lock),
-        TEST(nor_one_that_is_printed_for_what_is_meant),
-        TEST(what_is_meant_misses_is_told),
-        TEST(a_program_reads_the_same),
-        TEST(what_helps_is_said_beside_it),
-        TEST(what_would_be_another_rule_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -99,7 +99,7 @@ static lk_client *open_as_user(void)
     return ringed_open(&options);
 }
 
-static void the_rights_of_a_cluster_are_printed(NO_STATE)
+MADE_TEST(the_rights_of_a_cluster_are_printed)
 {
     assert_non_null(strstr(rules, " +asking "));
     assert_non_null(strstr(rules, " +cluster|slots "));
@@ -116,7 +116,7 @@ static void the_rights_of_a_cluster_are_printed(NO_STATE)
 
 /* Holding, renewing, waiting and handing over, at each master, and in a slot that
    moves, half of it for a while. */
-static void they_are_enough(NO_STATE)
+MADE_TEST(they_are_enough)
 {
     lk_client *holder = open_as_user(), *waiter = open_as_user();
 
@@ -150,7 +150,7 @@ static void they_are_enough(NO_STATE)
     assert_nothing_was_denied();
 }
 
-static void the_doctor_misses_none_of_them(NO_STATE)
+MADE_TEST(the_doctor_misses_none_of_them)
 {
     char as_user[300];
     tool_how user = {.url = as_user};
@@ -342,7 +342,7 @@ static bool goes_on_without(const char *word, const char *name)
 
 /* What a cluster alone needs: what is not printed for a server. Two of them; with
    LK_LONG all. */
-static void each_of_them_is_missed_by_name_or_not_needed(NO_STATE)
+MADE_TEST(each_of_them_is_missed_by_name_or_not_needed)
 {
     const unsigned step = getenv("LK_LONG") != NULL ? 1 : 4;
     char *plain = rights_printed(NULL, "app:"), *copy = strdup(rules), *rest;
@@ -370,14 +370,4 @@ static void each_of_them_is_missed_by_name_or_not_needed(NO_STATE)
     free(plain);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MADE_TEST(the_rights_of_a_cluster_are_printed),
-        MADE_TEST(they_are_enough),
-        MADE_TEST(the_doctor_misses_none_of_them),
-        MADE_TEST(each_of_them_is_missed_by_name_or_not_needed),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

@@ -132,7 +132,7 @@ take_away(const rights_scene *scene, const char *rules, const char *word)
     rights_close(&p, redis);
 }
 
-static void each_right_is_missed_by_name_and_leaves_nothing(NO_STATE)
+CHECK_TEST(each_right_is_missed_by_name_and_leaves_nothing)
 {
     const unsigned step =
         getenv("LK_LONG") != NULL ? 1 : SLICE * (unsigned)wait_scale();
@@ -161,11 +161,4 @@ static void each_right_is_missed_by_name_and_leaves_nothing(NO_STATE)
         assert_true(counts[REFUSED] > counts[IN_TIME]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_right_is_missed_by_name_and_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

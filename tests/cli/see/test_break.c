@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/seeing.h"
 #include "support/wait.h"
@@ -44,9 +45,8 @@ static const char *owner_of(seeing *f)
     return owner;
 }
 
-static void a_hold_is_ended_and_its_holder_told(void **state)
+SEEING_TEST(a_hold_is_ended_and_its_holder_told)
 {
-    seeing *f = *state;
     pid_t keeper =
         seeing_start(f, (keeper_how){.holds = "deploy", .reason = "4.2"});
 
@@ -62,10 +62,9 @@ static void a_hold_is_ended_and_its_holder_told(void **state)
 }
 
 /* As in `break NAME 2>&1 | tee log`. */
-static void what_it_shows_stands_before_what_it_did(void **state)
+SEEING_TEST(what_it_shows_stands_before_what_it_did)
 {
     static const char *const variables[] = {"tool=" LK_TOOL, NULL};
-    seeing *f = *state;
     const tool_how shell = {.url = server_url(f->server),
                             .program = "sh",
                             .env = variables};
@@ -85,10 +84,8 @@ static void what_it_shows_stands_before_what_it_did(void **state)
     tool_free(t);
 }
 
-static void the_next_in_line_gets_it(void **state)
+SEEING_TEST(the_next_in_line_gets_it)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "deploy"});
     seeing_start(f, (keeper_how){.waits = "deploy", .reason = "next"});
     while (server_integer(f->server, SERVER_WAITERS("deploy")) == 0)
@@ -97,10 +94,8 @@ static void the_next_in_line_gets_it(void **state)
     assert_tool(&f->how, 0, "why   next", NULL, "who", "deploy", NULL);
 }
 
-static void nothing_is_ended_without_a_yes(void **state)
+SEEING_TEST(nothing_is_ended_without_a_yes)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "deploy"});
     assert_tool(&f->how, 64, "deploy: lock", "no terminal to ask on", "break",
                 "deploy", NULL);
@@ -125,9 +120,8 @@ static int answer(seeing *f, const char *text)
     return code;
 }
 
-static void on_a_terminal_it_asks(void **state)
+SEEING_TEST(on_a_terminal_it_asks)
 {
-    seeing *f = *state;
     pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
 
     assert_int_equal(answer(f, "n\n"), 75);
@@ -138,10 +132,8 @@ static void on_a_terminal_it_asks(void **state)
     f->count = 0;
 }
 
-static void only_the_owner_that_is_named_is_ended(void **state)
+SEEING_TEST(only_the_owner_that_is_named_is_ended)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "deploy"});
     assert_tool(&f->how, 75, NULL, "does not hold deploy; nothing was changed",
                 "break", "-y", "--if-owner", JAVA, "deploy", NULL);
@@ -152,10 +144,8 @@ static void only_the_owner_that_is_named_is_ended(void **state)
 }
 
 /* As of a variable that is not set: it is nobody's. */
-static void an_owner_without_a_name_is_a_mistake(void **state)
+SEEING_TEST(an_owner_without_a_name_is_a_mistake)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "deploy"});
     assert_tool(&f->how, 64, "", "--if-owner wants an id", "break", "-y", "-i",
                 "", "deploy", NULL);
@@ -164,10 +154,8 @@ static void an_owner_without_a_name_is_a_mistake(void **state)
     assert_int_equal(server_integer(f->server, "HLEN deploy"), 1);
 }
 
-static void of_several_holders_one_has_to_be_named(void **state)
+SEEING_TEST(of_several_holders_one_has_to_be_named)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.reads = "rw"});
     seeing_start(f, (keeper_how){.reads = "rw"});
     assert_tool(&f->how, 64, NULL, "2 hold rw: say which with --if-owner ID",
@@ -179,10 +167,8 @@ static void of_several_holders_one_has_to_be_named(void **state)
                 "--if-owner", "x", "rw", NULL);
 }
 
-static void redissons_hold_is_ended_and_said_to_be_so(void **state)
+SEEING_TEST(redissons_hold_is_ended_and_said_to_be_so)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET deploy " JAVA " 1");
     assert_tool(&f->how, 0, "by Redisson", "Redisson does not tell its holder",
                 "break", "-y", "--now", "deploy", NULL);
@@ -190,9 +176,8 @@ static void redissons_hold_is_ended_and_said_to_be_so(void **state)
 }
 
 /* Nobody can make its work stop: its lease is waited for, if it has one. */
-static void redissons_hold_is_waited_for(void **state)
+SEEING_TEST(redissons_hold_is_waited_for)
 {
-    seeing *f = *state;
     tool *t;
 
     server_integer(f->server, "HSET deploy " JAVA " 1");
@@ -235,9 +220,8 @@ static tool *start_next(seeing *f)
     return t;
 }
 
-static void no_two_commands_run_through_a_break(void **state)
+SEEING_TEST(no_two_commands_run_through_a_break)
 {
-    seeing *f = *state;
     tool *first = start_slow(f);
     tool *next = start_next(f);
 
@@ -248,9 +232,8 @@ static void no_two_commands_run_through_a_break(void **state)
     tool_free(next);
 }
 
-static void with_now_two_commands_may_run(void **state)
+SEEING_TEST(with_now_two_commands_may_run)
 {
-    seeing *f = *state;
     tool *first = start_slow(f);
     tool *next = start_next(f);
 
@@ -264,9 +247,8 @@ static void with_now_two_commands_may_run(void **state)
 
 /* It cannot be told, and its lease is waited for: by then its guardian has
    ended the command. */
-static void a_holder_that_stands_still_is_waited_for(void **state)
+SEEING_TEST(a_holder_that_stands_still_is_waited_for)
 {
-    seeing *f = *state;
     tool *holder = tool_start(&f->how, "lock", "-l3s", "n", "-c",
                               "echo pid=$$; exec sleep 100", NULL);
     long pid = tool_wait_number(holder, "pid", LONG_MS);
@@ -289,9 +271,8 @@ static void a_holder_that_stands_still_is_waited_for(void **state)
     tool_free(second);
 }
 
-static void a_break_that_is_interrupted_stands(void **state)
+SEEING_TEST(a_break_that_is_interrupted_stands)
 {
-    seeing *f = *state;
     pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool *t;
 
@@ -329,9 +310,8 @@ static bool catches_interrupts(void *data)
     return (caught >> (SIGINT - 1) & 1) != 0;
 }
 
-static void an_interrupt_before_the_wait_is_no_end(void **state)
+SEEING_TEST(an_interrupt_before_the_wait_is_no_end)
 {
-    seeing *f = *state;
     const tool_how how = {.url = server_url(f->server), .has_terminal = true};
     pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool *t = tool_start(&how, "break", "deploy", NULL);
@@ -353,9 +333,8 @@ static void an_interrupt_before_the_wait_is_no_end(void **state)
 }
 
 /* 75 would say that the hold is over. */
-static void a_server_that_goes_meanwhile_is_no_end(void **state)
+SEEING_TEST(a_server_that_goes_meanwhile_is_no_end)
 {
-    seeing *f = *state;
     pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool *t;
 
@@ -370,9 +349,8 @@ static void a_server_that_goes_meanwhile_is_no_end(void **state)
 
 /* It has been seen who holds it; then nothing that may write is run for longer than
    one request waits. */
-static void a_server_that_is_slow_is_asked_again(void **state)
+SEEING_TEST(a_server_that_is_slow_is_asked_again)
 {
-    seeing *f = *state;
     pid_t keeper = seeing_start(f, (keeper_how){.holds = "deploy"});
     tool_how how = f->how;
     tool *t;
@@ -400,18 +378,6 @@ static long long connections(server *s)
     return count;
 }
 
-struct come {
-    server *server;
-    long long wanted;
-};
-
-static bool have_come(void *data)
-{
-    const struct come *come = data;
-
-    return connections(come->server) >= come->wanted;
-}
-
 /* Nothing waits any longer, and this is run before all that waited. */
 static void go_on_without(server *s, const char *name)
 {
@@ -431,10 +397,9 @@ static void go_on_without(server *s, const char *name)
 
 /* It may have ended for what was asked and not answered: the tool has left that
    connection for another one. */
-static void a_hold_that_is_over_by_then_counts_as_ended(void **state)
+SEEING_TEST(a_hold_that_is_over_by_then_counts_as_ended)
 {
-    seeing *f = *state;
-    struct come come = {f->server, 0};
+    long long wanted;
     tool_how how = f->how;
     tool *t;
 
@@ -442,19 +407,18 @@ static void a_hold_that_is_over_by_then_counts_as_ended(void **state)
     how.has_terminal = true;
     t = tool_start(&how, "break", "deploy", NULL);
     tool_wait_out(t, "End it?", LONG_MS);
-    come.wanted = connections(f->server) + 1;
+    wanted = connections(f->server) + 1;
     freeReplyObject(server_command(f->server, "CLIENT PAUSE 60000 WRITE"));
     tool_type(t, "y\n");
-    assert_true(wait_until(have_come, &come, LONG_MS));
+    assert_soon(connections(f->server) >= wanted, LONG_MS);
     go_on_without(f->server, "deploy");
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     tool_free(t);
 }
 
 /* At rest the name is a latch again, and nobody holds such a one. */
-static void a_lock_in_the_place_of_a_latch_is_waited_for(void **state)
+SEEING_TEST(a_lock_in_the_place_of_a_latch_is_waited_for)
 {
-    seeing *f = *state;
     tool *holder;
     tool *breaker;
     pid_t pid;
@@ -473,39 +437,11 @@ static void a_lock_in_the_place_of_a_latch_is_waited_for(void **state)
     tool_free(breaker);
 }
 
-static void what_nobody_holds_cannot_be_broken(void **state)
+SEEING_TEST(what_nobody_holds_cannot_be_broken)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 75, "", "nothing is known under this name", "break",
                 "-y", "nope", NULL);
     assert_tool(&f->how, 64, "", NULL, "break", NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(a_hold_is_ended_and_its_holder_told),
-        SEEING_TEST(what_it_shows_stands_before_what_it_did),
-        SEEING_TEST(the_next_in_line_gets_it),
-        SEEING_TEST(nothing_is_ended_without_a_yes),
-        SEEING_TEST(on_a_terminal_it_asks),
-        SEEING_TEST(only_the_owner_that_is_named_is_ended),
-        SEEING_TEST(an_owner_without_a_name_is_a_mistake),
-        SEEING_TEST(of_several_holders_one_has_to_be_named),
-        SEEING_TEST(redissons_hold_is_ended_and_said_to_be_so),
-        SEEING_TEST(redissons_hold_is_waited_for),
-        SEEING_TEST(no_two_commands_run_through_a_break),
-        SEEING_TEST(with_now_two_commands_may_run),
-        SEEING_TEST(a_holder_that_stands_still_is_waited_for),
-        SEEING_TEST(a_break_that_is_interrupted_stands),
-        SEEING_TEST(an_interrupt_before_the_wait_is_no_end),
-        SEEING_TEST(a_server_that_goes_meanwhile_is_no_end),
-        SEEING_TEST(a_server_that_is_slow_is_asked_again),
-        SEEING_TEST(a_hold_that_is_over_by_then_counts_as_ended),
-        SEEING_TEST(a_lock_in_the_place_of_a_latch_is_waited_for),
-        SEEING_TEST(what_nobody_holds_cannot_be_broken),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

@@ -14,10 +14,8 @@
 
 enum { LONG_MS = 10000 };
 
-static void doctor_tells_what_is_so_and_what_to_do(void **state)
+SEEING_TEST(doctor_tells_what_is_so_and_what_to_do)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 0, "ok      version      Redis ", "", "doctor", "-w",
                 "0", NULL);
     assert_tool(&f->how, 0,
@@ -31,10 +29,8 @@ static void doctor_tells_what_is_so_and_what_to_do(void **state)
                 "doctor", "-w", "0", "--name", "probe", NULL);
 }
 
-static void doctor_fails_where_locks_would_be_dropped(void **state)
+SEEING_TEST(doctor_fails_where_locks_would_be_dropped)
 {
-    seeing *f = *state;
-
     freeReplyObject(server_command(f->server, "CONFIG SET maxmemory 100mb"));
     freeReplyObject(
         server_command(f->server, "CONFIG SET maxmemory-policy allkeys-lru"));
@@ -47,9 +43,8 @@ static void doctor_fails_where_locks_would_be_dropped(void **state)
                 "0", NULL);
 }
 
-static void doctor_finds_a_right_that_is_missing(void **state)
+SEEING_TEST(doctor_finds_a_right_that_is_missing)
 {
-    seeing *f = *state;
     char url[512];
     tool_how how = {.url = url};
 
@@ -63,9 +58,8 @@ static void doctor_finds_a_right_that_is_missing(void **state)
                 "-w", "0", NULL);
 }
 
-static void doctor_tries_a_name(void **state)
+SEEING_TEST(doctor_tries_a_name)
 {
-    seeing *f = *state;
     char url[512];
     tool_how how = {.url = url};
 
@@ -81,25 +75,49 @@ static void doctor_tries_a_name(void **state)
                 "other", NULL);
 }
 
-static void stat_counts_by_kind(void **state)
-{
-    seeing *f = *state;
+/* Notes for another host what the tool has noted for this one. */
+static const char note_web_9[] =
+    "local k = 'latchkey:{latchkey-fleet}:e' "
+    "local note = redis.call('XRANGE', k, '-', '+')[1][2] "
+    "for i = 1, #note, 2 do if note[i] == 'by' then "
+    "note[i + 1] = note[i + 1]:gsub('^%C*', 'web-9') end end "
+    "redis.call('XADD', k, '*', unpack(note)) return 1";
 
+SEEING_TEST(doctor_names_the_other_hosts)
+{
+    static const char length[] = "XLEN latchkey:{latchkey-fleet}:e";
+    const tool_how local = {.url = "local:"};
+
+    assert_tool(&f->how, 0, "warn    fleet        no other host was seen here",
+                "", "doctor", "-w", "0", "--fleet", NULL);
+    assert_int_equal(server_integer(f->server, length), 1);
+    assert_int_equal(server_integer(f->server, "EVAL %s 0", note_web_9), 1);
+    assert_tool(&f->how, 0, "ok      fleet        1 other host: web-9", "",
+                "doctor", "-w", "0", "--fleet", NULL);
+    assert_int_equal(server_integer(f->server, length), 2);
+    assert_tool(&f->how, 0, "", "latchkey log: nothing was broken\n", "log",
+                NULL);
+    assert_tool(&f->how, 0, "{\"events\":[],", "", "log", "--json", NULL);
+    assert_tool(&local, 69, "FAIL    fleet        it is the private server",
+                NULL, "doctor", "-w", "0", "--fleet", NULL);
+    assert_tool(&local, 0, NULL, NULL, "server", "stop", NULL);
+}
+
+SEEING_TEST(metrics_count_by_kind)
+{
     seeing_start(f, (keeper_how){.holds = "a"});
     seeing_start(f, (keeper_how){.takes = "sem"});
     server_integer(f->server, "HSET job " JAVA " 1");
-    assert_tool(&f->how, 0, "lock                    2        2        2", "",
-                "stat", NULL);
-    assert_tool(&f->how, 0, "semaphore               1        1        2", "",
-                "stat", NULL);
-    assert_tool(&f->how, 0, "all                     1        1        1", "",
-                "stat", "a", NULL);
+    assert_tool(&f->how, 0, "latchkey_names{kind=\"lock\"} 2", "", "metrics",
+                NULL);
+    assert_tool(&f->how, 0, "latchkey_holders{kind=\"semaphore\"} 2", "",
+                "metrics", NULL);
+    assert_tool(&f->how, 0, "\"all\":{\"names\":1,\"held\":1,\"holders\":1,",
+                "", "--json", "metrics", "a", NULL);
 }
 
-static void metrics_are_prometheus_text(void **state)
+SEEING_TEST(metrics_are_prometheus_text)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "a\"b"});
     assert_tool(&f->how, 0,
                 "# HELP latchkey_held Names that somebody holds.\n"
@@ -113,9 +131,8 @@ static void metrics_are_prometheus_text(void **state)
 }
 
 /* Each line is a comment or a sample, and each metric is announced once. */
-static void metrics_are_well_formed(void **state)
+SEEING_TEST(metrics_are_well_formed)
 {
-    seeing *f = *state;
     tool *t;
     char announced[64] = "";
 
@@ -138,9 +155,8 @@ static void metrics_are_well_formed(void **state)
     tool_free(t);
 }
 
-static void a_textfile_is_written_in_one_step(void **state)
+SEEING_TEST(a_textfile_is_written_in_one_step)
 {
-    seeing *f = *state;
     char folder[] = "/tmp/lk-textfile-XXXXXX";
     char path[64], text[4096] = "";
     FILE *file;
@@ -161,12 +177,11 @@ static void a_textfile_is_written_in_one_step(void **state)
 }
 
 /* What an old file says must not be taken for what is so. */
-static void metrics_tell_that_the_server_is_away(void **state)
+SEEING_TEST(metrics_tell_that_the_server_is_away)
 {
     static const char down[] =
         "# HELP latchkey_up The server could be looked at.\n"
         "# TYPE latchkey_up gauge\nlatchkey_up 0\n";
-    seeing *f = *state;
     char path[] = "/tmp/lk-metrics-XXXXXX";
     char text[4096] = "";
     FILE *file;
@@ -185,22 +200,4 @@ static void metrics_tell_that_the_server_is_away(void **state)
     assert_int_equal(fclose(file), 0);
     assert_string_equal(text, down);
     assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(doctor_tells_what_is_so_and_what_to_do),
-        SEEING_TEST(doctor_fails_where_locks_would_be_dropped),
-        SEEING_TEST(doctor_finds_a_right_that_is_missing),
-        SEEING_TEST(doctor_tries_a_name),
-        SEEING_TEST(stat_counts_by_kind),
-        SEEING_TEST(metrics_are_prometheus_text),
-        SEEING_TEST(metrics_are_well_formed),
-        SEEING_TEST(a_textfile_is_written_in_one_step),
-        SEEING_TEST(metrics_tell_that_the_server_is_away),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

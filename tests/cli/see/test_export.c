@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/odd.h"
 #include "support/seeing.h"
 #include "support/web.h"
 
@@ -51,10 +52,8 @@ static void leave_two(const seeing *f)
     keeper_kill(holder);
 }
 
-static void holds_and_waits_that_end_are_counted(void **state)
+SEEING_TEST(holds_and_waits_that_end_are_counted)
 {
-    seeing *f = *state;
-
     listen_with(f, NULL);
     web_wait(f->port, "/metrics",
              "latchkey_hold_seconds_count{kind=\"lock\"} 0", LONG_MS);
@@ -71,10 +70,8 @@ static void holds_and_waits_that_end_are_counted(void **state)
     it_ends(f);
 }
 
-static void an_outage_is_shown_and_counts_nothing_as_ended(void **state)
+SEEING_TEST(an_outage_is_shown_and_counts_nothing_as_ended)
 {
-    seeing *f = *state;
-
     listen_with(f, NULL);
     leave_two(f);
     server_kill(f->server);
@@ -90,10 +87,8 @@ static void an_outage_is_shown_and_counts_nothing_as_ended(void **state)
     it_ends(f);
 }
 
-static void it_begins_without_a_server(void **state)
+SEEING_TEST(it_begins_without_a_server)
 {
-    seeing *f = *state;
-
     server_kill(f->server);
     f->tool = tool_start(&f->how, "metrics", "--every", "100ms", "--listen",
                          "127.0.0.1:0", NULL);
@@ -116,10 +111,8 @@ assert_answer(const seeing *f, const char *request, const char *status)
     free(text);
 }
 
-static void what_is_no_scrape_is_refused(void **state)
+SEEING_TEST(what_is_no_scrape_is_refused)
 {
-    seeing *f = *state;
-
     listen_with(f, NULL);
     assert_answer(f,
                   "GET /metrics HTTP/1.1\r\nHost: [::1]:9\r\n"
@@ -149,9 +142,8 @@ static void what_is_no_scrape_is_refused(void **state)
 }
 
 /* Each name comes once, whatever is in it. */
-static void hostile_names_are_series_of_their_own(void **state)
+SEEING_TEST(hostile_names_are_series_of_their_own)
 {
-    seeing *f = *state;
     char *text, *at;
 
     server_integer(f->server, "HSET %b " JAVA " 1", "a\x1b", (size_t)2);
@@ -185,10 +177,9 @@ static size_t occurrences(const char *text, const char *part)
 }
 
 /* Many names, and readers that do not read and do not ask. */
-static void many_names_and_slow_readers_hold_nobody_up(void **state)
+SEEING_TEST(many_names_and_slow_readers_hold_nobody_up)
 {
     enum { SLOW = 8 };
-    seeing *f = *state;
     char *text;
     int slow[SLOW];
 
@@ -227,10 +218,9 @@ static size_t closed_count(const int *fds, size_t count)
 
 /* Those who say nothing take up all there are; one more is answered when the
    server has closed what nothing moves on. */
-static void connections_are_bounded(void **state)
+SEEING_TEST(connections_are_bounded)
 {
     enum { MOST = 32 };
-    seeing *f = *state;
     int fds[MOST];
     char *text;
 
@@ -246,9 +236,8 @@ static void connections_are_bounded(void **state)
     it_ends(f);
 }
 
-static void what_does_not_go_together_is_refused(void **state)
+SEEING_TEST(what_does_not_go_together_is_refused)
 {
-    seeing *f = *state;
     char taken[16];
 
     assert_tool(&f->how, 64, "", "[ADDR:]PORT", "metrics", "--listen", "here",
@@ -267,18 +256,15 @@ static void what_does_not_go_together_is_refused(void **state)
     it_ends(f);
 }
 
-int main(void)
+SEEING_TEST(odd_names_hide_no_other)
 {
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(holds_and_waits_that_end_are_counted),
-        SEEING_TEST(an_outage_is_shown_and_counts_nothing_as_ended),
-        SEEING_TEST(it_begins_without_a_server),
-        SEEING_TEST(what_is_no_scrape_is_refused),
-        SEEING_TEST(hostile_names_are_series_of_their_own),
-        SEEING_TEST(many_names_and_slow_readers_hold_nobody_up),
-        SEEING_TEST(connections_are_bounded),
-        SEEING_TEST(what_does_not_go_together_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    odd_put(f->server);
+    seeing_start(f, (keeper_how){.holds = "good"});
+    seeing_start(f, (keeper_how){.waits = "good"});
+    listen_with(f, "--names");
+    web_wait(f->port, "/metrics", "\nlatchkey_name_waiters{name=\"good\"} 1\n",
+             LONG_MS);
+    web_wait(f->port, "/metrics",
+             "\nlatchkey_name_waiters{name=\"layout\"} 1\n", LONG_MS);
+    it_ends(f);
 }

@@ -8,10 +8,8 @@
 #include "support/seeing.h"
 #include "support/wait.h"
 
-static void a_latchs_name_becomes_a_locks(void **state)
+SEEING_TEST(a_latchs_name_becomes_a_locks)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 0, NULL, NULL, "latch", "set", "n", "2", NULL);
     assert_tool(&f->how, 78, NULL, "use another name", "lock", "n", "--",
                 "true", NULL);
@@ -21,10 +19,8 @@ static void a_latchs_name_becomes_a_locks(void **state)
     assert_tool(&f->how, 0, "n: lock", NULL, "who", "n", NULL);
 }
 
-static void a_name_that_is_held_is_shown_and_stays(void **state)
+SEEING_TEST(a_name_that_is_held_is_shown_and_stays)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "n", .reason = "4.2"});
     assert_tool(&f->how, 75, "why   4.2", "holds it; its lease ends in",
                 "forget", "n", NULL);
@@ -32,23 +28,19 @@ static void a_name_that_is_held_is_shown_and_stays(void **state)
     assert_tool(&f->how, 75, "", "holds it", "--json", "forget", "n", NULL);
 }
 
-static void a_semaphores_number_goes_with_it(void **state)
+SEEING_TEST(a_semaphores_number_goes_with_it)
 {
-    seeing *f = *state;
-
-    assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "3", "s", "--", "true",
-                NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "semaphore", "-p", "3", "s", "--",
+                "true", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS s"), 1);
     assert_tool(&f->how, 0, "", "", "-q", "forget", "s", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS s"), 0);
-    assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "5", "s", "--", "true",
-                NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "semaphore", "-p", "5", "s", "--",
+                "true", NULL);
 }
 
-static void a_name_that_nobody_knows_is_not_forgotten(void **state)
+SEEING_TEST(a_name_that_nobody_knows_is_not_forgotten)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 75, "", "nothing is known under this name", "forget",
                 "n", NULL);
     assert_tool(&f->how, 64, "", NULL, "forget", NULL);
@@ -68,24 +60,9 @@ static bool is_offered(void *data)
 }
 
 /* Names that nobody uses, which are not offered to other commands. */
-static void idle_names_complete(void **state)
+SEEING_TEST(idle_names_complete)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 0, NULL, NULL, "lock", "name", "--", "true", NULL);
     assert_true(wait_until(is_offered, &f->how, 5000));
     assert_tool(&f->how, 0, "", "", "__complete", "break", "na", NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(a_latchs_name_becomes_a_locks),
-        SEEING_TEST(a_name_that_is_held_is_shown_and_stays),
-        SEEING_TEST(a_semaphores_number_goes_with_it),
-        SEEING_TEST(a_name_that_nobody_knows_is_not_forgotten),
-        SEEING_TEST(idle_names_complete),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

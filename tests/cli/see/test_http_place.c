@@ -16,7 +16,7 @@ static void assert_place(const char *text, const char *address, unsigned port,
     assert_int_equal(place.is_local, is_local);
 }
 
-static void places_are_read(NO_STATE)
+CHECK_TEST(places_are_read)
 {
     assert_place("0", "127.0.0.1", 0, true);
     assert_place("9400", "127.0.0.1", 9400, true);
@@ -29,7 +29,7 @@ static void places_are_read(NO_STATE)
     assert_place("10.0.0.1:80", "10.0.0.1", 80, false);
 }
 
-static void what_is_no_place_is_refused(NO_STATE)
+CHECK_TEST(what_is_no_place_is_refused)
 {
     static const char *const wrong[] =
         {"",
@@ -61,7 +61,7 @@ static void what_is_no_place_is_refused(NO_STATE)
     }
 }
 
-static void only_names_of_this_machine_are_local(NO_STATE)
+CHECK_TEST(only_names_of_this_machine_are_local)
 {
     static const char *const right[] = {"localhost", "LocalHost:8080",
                                         "127.0.0.1", "127.0.0.1:1",
@@ -88,15 +88,4 @@ static void only_names_of_this_machine_are_local(NO_STATE)
     }
     assert_false(cli_http_host_is_local(NULL, "127.0.0.2"));
     assert_false(cli_http_host_is_local("127.0.0.2", "127.0.0.1"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_read),
-        cmocka_unit_test(what_is_no_place_is_refused),
-        cmocka_unit_test(only_names_of_this_machine_are_local),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

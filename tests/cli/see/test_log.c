@@ -37,7 +37,9 @@ static void end_hold(const char *name, const char *option)
     keeper = 0;
 }
 
-static void what_was_ended_is_told_with_whose_it_was(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, forget)
+
+TEST(what_was_ended_is_told_with_whose_it_was)
 {
     char was[96];
 
@@ -56,7 +58,7 @@ static void what_was_ended_is_told_with_whose_it_was(NO_STATE)
     assert_tool(&how, 0, "\"command\":\"latchkey\"", "", "log", "--json", NULL);
 }
 
-static void one_that_was_ended_at_once_is_called_so(NO_STATE)
+TEST(one_that_was_ended_at_once_is_called_so)
 {
     end_hold("{a}b", "--now");
     assert_tool(&how, 0, "  {a}b: ended", "", "log", "{a}b", NULL);
@@ -64,7 +66,7 @@ static void one_that_was_ended_at_once_is_called_so(NO_STATE)
                 NULL);
 }
 
-static void it_tells_why_if_that_was_said(NO_STATE)
+TEST(it_tells_why_if_that_was_said)
 {
     char line[140];
 
@@ -83,13 +85,13 @@ static void it_tells_why_if_that_was_said(NO_STATE)
 }
 
 /* Of several holds that are revoked one after the other, each once. */
-static void a_wait_for_the_end_is_noted_once(NO_STATE)
+TEST(a_wait_for_the_end_is_noted_once)
 {
     end_hold("deploy", "--all");
     assert_int_equal(server_integer(redis, "XLEN latchkey:{deploy}:e"), 1);
 }
 
-static void what_is_not_ended_is_not_in_it(NO_STATE)
+TEST(what_is_not_ended_is_not_in_it)
 {
     hold("deploy");
     assert_tool(&how, 0, NULL, NULL, "break", "--dry-run", "deploy", NULL);
@@ -100,7 +102,7 @@ static void what_is_not_ended_is_not_in_it(NO_STATE)
     assert_int_equal(server_integer(redis, "EXISTS latchkey:{deploy}:e"), 0);
 }
 
-static void the_last_ones_are_kept_for_a_week(NO_STATE)
+TEST(the_last_ones_are_kept_for_a_week)
 {
     for (int i = 0; i < LK_EVENTS_KEPT + 8; i++)
         freeReplyObject(
@@ -115,7 +117,7 @@ static void the_last_ones_are_kept_for_a_week(NO_STATE)
     assert_tool(&how, 0, "deploy: w9\n    was", NULL, "log", "deploy", NULL);
 }
 
-static void what_others_wrote_says_nothing_of_another_name(NO_STATE)
+TEST(what_others_wrote_says_nothing_of_another_name)
 {
     freeReplyObject(
         server_command(redis,
@@ -134,7 +136,7 @@ static void what_others_wrote_says_nothing_of_another_name(NO_STATE)
 }
 
 /* A user with rights to the names of one tenant: breaks, and sees its own. */
-static void a_tenant_sees_what_is_its_own(NO_STATE)
+TEST(a_tenant_sees_what_is_its_own)
 {
     char url[96];
     tool_how tenant = {.url = url};
@@ -160,7 +162,7 @@ static void a_tenant_sees_what_is_its_own(NO_STATE)
     freeReplyObject(server_command(redis, "ACL DELUSER ann"));
 }
 
-static void what_cannot_be_noted_is_ended_and_said(NO_STATE)
+TEST(what_cannot_be_noted_is_ended_and_said)
 {
     char url[96];
     tool_how poor = {.url = url};
@@ -178,20 +180,4 @@ static void what_cannot_be_noted_is_ended_and_said(NO_STATE)
     freeReplyObject(server_command(redis, "ACL DELUSER bob"));
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_teardown(f, forget)
-    const struct CMUnitTest tests[] = {
-        TEST(what_was_ended_is_told_with_whose_it_was),
-        TEST(one_that_was_ended_at_once_is_called_so),
-        TEST(it_tells_why_if_that_was_said),
-        TEST(a_wait_for_the_end_is_noted_once),
-        TEST(what_is_not_ended_is_not_in_it),
-        TEST(the_last_ones_are_kept_for_a_week),
-        TEST(what_others_wrote_says_nothing_of_another_name),
-        TEST(a_tenant_sees_what_is_its_own),
-        TEST(what_cannot_be_noted_is_ended_and_said),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start_tcp, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -41,14 +41,14 @@ static void assert_shows(uint64_t holders, int64_t left, const char *hold)
     free(text);
 }
 
-static void permits_are_those_taken_of_all(NO_STATE)
+CHECK_TEST(permits_are_those_taken_of_all)
 {
     assert_shows(2, 3, " 2/5 ");
     assert_shows(2, -1, " 2/1 ");
     assert_shows(0, 3, " 3 left ");
 }
 
-static void numbers_that_no_sum_holds_are_shown(NO_STATE)
+CHECK_TEST(numbers_that_no_sum_holds_are_shown)
 {
     assert_shows(5, INT64_MAX, " 5/9223372036854775807 ");
     assert_shows(INT64_MAX, 1, " 9223372036854775807/9223372036854775807 ");
@@ -65,7 +65,7 @@ static void fill(char *text, size_t size, size_t before)
 }
 
 /* What a server says of a holder may be of any length. */
-static void what_others_wrote_is_cut_between_characters(NO_STATE)
+CHECK_TEST(what_others_wrote_is_cut_between_characters)
 {
     char wide[1024];
     lk_party holder = {.host = wide,
@@ -91,15 +91,4 @@ static void what_others_wrote_is_cut_between_characters(NO_STATE)
             fail_msg("%s", text);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(permits_are_those_taken_of_all),
-        cmocka_unit_test(what_others_wrote_is_cut_between_characters),
-        cmocka_unit_test(numbers_that_no_sum_holds_are_shown),
-    };
-
-    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

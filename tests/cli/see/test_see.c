@@ -14,24 +14,18 @@
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-static bool two_wait(void *data)
-{
-    return server_integer(data, SERVER_WAITERS("deploy")) == 2;
-}
-
 /* One holds the lock "deploy", two wait for it. */
 static void start_a_queue(seeing *f)
 {
     seeing_start(f, (keeper_how){.holds = "deploy", .reason = "release 4.2"});
     seeing_start(f, (keeper_how){.waits = "deploy", .reason = "release 4.3"});
     seeing_start(f, (keeper_how){.waits = "deploy", .reason = "release 4.4"});
-    assert_true(wait_until(two_wait, f->server, 5000));
+    assert_soon(server_integer(f->server, SERVER_WAITERS("deploy")) == 2, 5000);
 }
 
 /* A process stops a moment after it was told to. */
-static bool is_shown_stopped(void *data)
+static bool is_shown_stopped(const seeing *f)
 {
-    const seeing *f = data;
     tool *t = tool_start(&f->how, "who", "n", NULL);
     bool is_shown;
 
@@ -54,9 +48,8 @@ static bool lacks(const seeing *f, const char *text)
 }
 
 /* It is of this host, where that can be seen. */
-static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
+SEEING_TEST(a_holder_whose_process_is_not_well_is_shown_to_be)
 {
-    seeing *f = *state;
     tool *t;
 
     seeing_start(f, (keeper_how){.holds = "n"});
@@ -65,11 +58,10 @@ static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
     assert_null(strstr(tool_out(t), "whose process"));
     tool_free(t);
     assert_int_equal(kill(f->keepers[0], SIGSTOP), 0);
-    assert_true(wait_until(is_shown_stopped, f, 10000));
+    assert_soon(is_shown_stopped(f), 10000);
     keeper_kill(f->keepers[0]);
     f->count = 0;
-    assert_tool(&f->how, 0, ", which this host does not see", "", "who", "n",
-                NULL);
+    assert_tool(&f->how, 0, ", whose process is gone", "", "who", "n", NULL);
     t = tool_start(&f->how, "break", "--yes", "n", NULL);
     tool_wait_err(t, "this host does not see the process of ", 10000);
     tool_wait_err(t, "this ends it at once:\n  latchkey break --now n\n",
@@ -96,10 +88,9 @@ static void change_records(seeing *f, const char *from, const char *to)
 }
 
 /* As in a container that has the name of its host: its pids are not this host's. */
-static void a_pid_of_another_namespace_is_not_looked_for(void **state)
+SEEING_TEST(a_pid_of_another_namespace_is_not_looked_for)
 {
-    static const char gone[] = ", which this host does not see";
-    seeing *f = *state;
+    static const char gone[] = ", whose process is gone";
 
     seeing_start(f, (keeper_how){.holds = "n"});
     keeper_kill(f->keepers[0]);
@@ -111,9 +102,8 @@ static void a_pid_of_another_namespace_is_not_looked_for(void **state)
     assert_true(lacks(f, gone));
 }
 
-static void who_shows_holder_and_waiters(void **state)
+SEEING_TEST(who_shows_holder_and_waiters)
 {
-    seeing *f = *state;
     char pid[32];
 
     start_a_queue(f);
@@ -129,10 +119,8 @@ static void who_shows_holder_and_waiters(void **state)
     assert_tool(&f->how, 0, ", fence ", "", "who", "deploy", NULL);
 }
 
-static void who_tells_what_is_redissons(void **state)
+SEEING_TEST(who_tells_what_is_redissons)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET job " JAVA " 2");
     assert_tool(&f->how, 0,
                 "job: lock, 1 holding, 0 waiting\n  held by " JAVA
@@ -140,10 +128,8 @@ static void who_tells_what_is_redissons(void **state)
                 "", "who", "job", NULL);
 }
 
-static void who_tells_who_waits_for_redissons_fair_lock(void **state)
+SEEING_TEST(who_tells_who_waits_for_redissons_fair_lock)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET job " JAVA " 1");
     server_integer(f->server, "RPUSH redisson_lock_queue:{job} %s %s",
                    "11234567-89ab-cdef-0123-456789abcdef:5",
@@ -155,8 +141,9 @@ static void who_tells_who_waits_for_redissons_fair_lock(void **state)
                 "Redisson",
                 "", "who", "job", NULL);
     assert_tool(&f->how, 0,
-                "\"count\":0,\"library\":\"redisson\",\"waited_ms\":null", "",
-                "who", "job", "--json", NULL);
+                "\"count\":0,\"process\":null,\"library\":\"redisson\","
+                "\"waited_ms\":null",
+                "", "who", "job", "--json", NULL);
     seeing_start(f, (keeper_how){.waits = "job"});
     while (server_integer(f->server, SERVER_WAITERS("job")) == 0)
         continue; /* the test's time limit ends it */
@@ -167,10 +154,8 @@ static void who_tells_who_waits_for_redissons_fair_lock(void **state)
 }
 
 /* What others wrote into the keys of a name. */
-static void numbers_that_cannot_be_are_told_as_what_they_mean(void **state)
+SEEING_TEST(numbers_that_cannot_be_are_told_as_what_they_mean)
 {
-    seeing *f = *state;
-
     freeReplyObject(server_command(f->server, "SET sem -5"));
     free(server_string(f->server, "SET latchkey:{sem}:r %s",
                        "2p 0 0 0 - - - 0 - - - 0 0 - - "));
@@ -183,24 +168,20 @@ static void numbers_that_cannot_be_are_told_as_what_they_mean(void **state)
                        " 0 l 1 9007199254740991 - p "));
     assert_tool(&f->how, 0, ", lease left 0:", "", "who", "job", NULL);
     server_integer(f->server, "DEL job");
-    assert_tool(&f->how, 78, "", "no more fences: one was set to 2^53", "run",
+    assert_tool(&f->how, 78, "", "no more fences: one was set to 2^53", "lock",
                 "job", "true", NULL);
 }
 
-static void who_of_what_is_not_there_is_75(void **state)
+SEEING_TEST(who_of_what_is_not_there_is_75)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 75, "", "nope: nothing is known under this name",
                 "who", "nope", NULL);
     assert_tool(&f->how, 64, "", NULL, "who", "{", NULL);
     assert_tool(&f->how, 64, "", NULL, "who", NULL);
 }
 
-static void ls_shows_every_kind(void **state)
+SEEING_TEST(ls_shows_every_kind)
 {
-    seeing *f = *state;
-
     start_a_queue(f);
     seeing_start(f, (keeper_how){.reads = "rw"});
     seeing_start(f, (keeper_how){.takes = "sem"});
@@ -215,9 +196,8 @@ static void ls_shows_every_kind(void **state)
     assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "x*", NULL);
 }
 
-static bool all_are_taken(void *data)
+static bool all_are_taken(seeing *f)
 {
-    seeing *f = data;
     tool *t = tool_start(&f->how, "ls", "sem", NULL);
     bool are = tool_wait(t, 10000) == 0 && strstr(tool_out(t), " 3/3 ") != NULL;
 
@@ -225,17 +205,17 @@ static bool all_are_taken(void *data)
     return are;
 }
 
-static void ls_shows_a_holder_of_each_semaphore_in_use(void **state)
+SEEING_TEST(ls_shows_a_holder_of_each_semaphore_in_use)
 {
-    seeing *f = *state;
     tool *second;
 
-    assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "2", "free", "true", NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "semaphore", "-p", "2", "free", "true",
+                NULL);
     seeing_start(f, (keeper_how){.takes = "sem"});
     assert_tool(&f->how, 0, " test_cli_see  ", "", "ls", "sem", NULL);
-    second =
-        tool_start(&f->how, "sem", "-p", "3", "sem", "sleep", "1000", NULL);
-    assert_true(wait_until(all_are_taken, f, 10000));
+    second = tool_start(&f->how, "semaphore", "-p", "3", "sem", "sleep", "1000",
+                        NULL);
+    assert_soon(all_are_taken(f), 10000);
     assert_tool(&f->how, 0, " +1  ", "", "ls", "sem", NULL);
     assert_tool(&f->how, 0, " +1  ", "", "top", "sem", NULL);
     assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "free", NULL);
@@ -244,10 +224,63 @@ static void ls_shows_a_holder_of_each_semaphore_in_use(void **state)
     tool_free(second);
 }
 
-static void ls_cuts_only_for_terminals(void **state)
+/* A count of the names in use is one of those that `ls` shows. */
+SEEING_TEST(a_semaphore_that_nobody_uses_is_no_name_in_use)
+{
+    assert_tool(&f->how, 0, NULL, NULL, "semaphore", "-p", "2", "free", "true",
+                NULL);
+    assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "top", NULL);
+    assert_tool(&f->how, 0, "\"all\":{\"names\":0,", "", "metrics", "--json",
+                NULL);
+    assert_tool(&f->how, 0, "\nlatchkey_names{kind=\"semaphore\"} 0\nlatch", "",
+                "metrics", "--names", NULL);
+    seeing_start(f, (keeper_how){.takes = "sem"});
+    assert_tool(&f->how, 0, "\"all\":{\"names\":1,", "", "metrics", "--json",
+                NULL);
+}
+
+/* Of a holder that is not known, and of none, there is no time. */
+SEEING_TEST(a_time_is_told_only_of_what_is_known_to_be_held)
+{
+    tool *t;
+
+    server_integer(f->server, "HSET java " JAVA " 1");
+    assert_tool(&f->how, 0, NULL, NULL, "latch", "set", "gate", "2", NULL);
+    seeing_start(f, (keeper_how){.holds = "n"});
+    t = tool_start(&f->how, "metrics", "--names", NULL);
+    assert_int_equal(tool_wait(t, 10000), 0);
+    assert_non_null(
+        strstr(tool_out(t), "\nlatchkey_name_held_seconds{name=\"n\"} "));
+    assert_null(strstr(tool_out(t), "held_seconds{name=\"java\"}"));
+    assert_null(strstr(tool_out(t), "held_seconds{name=\"gate\"}"));
+    assert_non_null(strstr(tool_out(t), "name_waiters{name=\"gate\"} 0"));
+    tool_free(t);
+}
+
+SEEING_TEST(a_waiter_whose_process_is_gone_is_shown_to_be)
+{
+    pid_t waiter;
+
+    seeing_start(f, (keeper_how){.holds = "n"});
+    waiter = seeing_start(f, (keeper_how){.waits = "n"});
+    assert_soon(server_integer(f->server, SERVER_WAITERS("n")) == 1, 10000);
+    assert_tool(&f->how, 0, "n: lock, 1 holding, 1 waiting\n ", "", "who", "n",
+                NULL);
+    keeper_kill(waiter);
+    f->count = 1;
+    assert_tool(
+        &f->how, 0,
+        "n: lock, 1 holding, 1 waiting, 1 of them gone from this host\n ", "",
+        "who", "n", NULL);
+    assert_tool(&f->how, 0, "\"process\":\"gone\"", "", "who", "--json", "n",
+                NULL);
+    assert_tool(&f->how, 0, ", whose process is gone, for ", "", "who", "n",
+                NULL);
+}
+
+SEEING_TEST(ls_cuts_only_for_terminals)
 {
     static const char *const narrow[] = {"COLUMNS=40", NULL};
-    seeing *f = *state;
     tool_how how = f->how;
     char name[301] = "", reason[151] = "";
 
@@ -264,9 +297,8 @@ static void ls_cuts_only_for_terminals(void **state)
 }
 
 /* Where nothing is cut, one long name does not push the others' columns away. */
-static void a_long_name_leaves_the_other_rows_alone(void **state)
+SEEING_TEST(a_long_name_leaves_the_other_rows_alone)
 {
-    seeing *f = *state;
     char name[301] = "";
 
     memset(name, 'n', sizeof(name) - 1);
@@ -279,10 +311,8 @@ static void a_long_name_leaves_the_other_rows_alone(void **state)
 }
 
 /* \346\227\245 and its like take two columns of a terminal each. */
-static void a_wide_character_takes_two_columns(void **state)
+SEEING_TEST(a_wide_character_takes_two_columns)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET %s " JAVA " 1",
                    "\346\227\245\346\234\254e\314\201");
     server_integer(f->server, "HSET b " JAVA " 1");
@@ -292,11 +322,10 @@ static void a_wide_character_takes_two_columns(void **state)
 }
 
 /* What is left of it is whole characters, and no wider than the column. */
-static void a_wide_name_is_cut_by_its_columns(void **state)
+SEEING_TEST(a_wide_name_is_cut_by_its_columns)
 {
     enum { CHARACTERS = 60 };
     static const char *const narrow[] = {"COLUMNS=40", NULL};
-    seeing *f = *state;
     tool_how how = f->how;
     char name[3 * CHARACTERS + 1] = "";
 
@@ -313,23 +342,19 @@ static void a_wide_name_is_cut_by_its_columns(void **state)
                 "", "ls", "-n", NULL);
 }
 
-static void a_name_of_several_words_is_one(void **state)
+SEEING_TEST(a_name_of_several_words_is_one)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET %s " JAVA " 1", "two \"words\"");
     assert_tool(&f->how, 0, "\n\"two \\\"words\\\"\"  lock ", "", "ls", NULL);
 }
 
 /* Readers have a record each, the name's is about the last writer. */
-static void ls_knows_its_own_readers(void **state)
+SEEING_TEST(ls_knows_its_own_readers)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.reads = "rw", .reason = "a  report"});
     assert_tool(&f->how, 0, "  a  report", "", "ls", NULL);
     assert_tool(&f->how, 0,
-                "\"mode\":\"read\",\"count\":1,\"library\":"
+                "\"mode\":\"read\",\"count\":1,\"process\":null,\"library\":"
                 "\"latchkey\",\"fence\":",
                 "", "ls", "--json", NULL);
 }
@@ -349,10 +374,8 @@ assert_order(seeing *f, const char *sort, const char *first, const char *second)
     tool_free(t);
 }
 
-static void ls_sorts(void **state)
+SEEING_TEST(ls_sorts)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "a"});
     start_a_queue(f);
     assert_order(f, "name", "\na ", "\ndeploy ");
@@ -378,10 +401,8 @@ check_shown(seeing *f, const char *name, const char *text, const char *json)
     assert_tool(&f->how, 75, "", line, "who", name, NULL);
 }
 
-static void names_cannot_write_to_the_terminal(void **state)
+SEEING_TEST(names_cannot_write_to_the_terminal)
 {
-    seeing *f = *state;
-
     check_shown(f, "\033[31mred", "\\x1b[31mred", "\\u001b[31mred");
     /* A byte that a terminal may take for C1, behind a character. */
     check_shown(f, "e\303\251\23331m", "e\303\251\\x9b31m",
@@ -396,12 +417,11 @@ static void names_cannot_write_to_the_terminal(void **state)
     check_shown(f, "a\nlatchkey: b", "a\\x0alatchkey: b", "a\\nlatchkey: b");
 }
 
-static void messages_cannot_write_to_the_terminal(void **state)
+SEEING_TEST(messages_cannot_write_to_the_terminal)
 {
     /* NOLINTNEXTLINE(misc-misleading-bidirectional) */
     static const char forged[] = "a\nlatchkey: \302\23331m\342\200\256";
     static const char shown[] = "a\\x0alatchkey: \\u009b31m\\u202e";
-    seeing *f = *state;
 
     assert_tool(&f->how, 75, "", shown, "why", forged, NULL);
     assert_tool(&f->how, 75, "", shown, "break", "--yes", forged, NULL);
@@ -411,38 +431,8 @@ static void messages_cannot_write_to_the_terminal(void **state)
     assert_tool(&f->how, 75, "", shown, "lock", "-n", forged, "true", NULL);
 }
 
-static void a_server_that_is_away_is_69(void **state)
+SEEING_TEST(a_server_that_is_away_is_69)
 {
-    seeing *f = *state;
-
     server_kill(f->server);
     assert_tool(&f->how, 69, "", "the server cannot be looked at", "ls", NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(a_holder_whose_process_is_not_well_is_shown_to_be),
-        SEEING_TEST(a_pid_of_another_namespace_is_not_looked_for),
-        SEEING_TEST(who_shows_holder_and_waiters),
-        SEEING_TEST(who_tells_what_is_redissons),
-        SEEING_TEST(who_tells_who_waits_for_redissons_fair_lock),
-        SEEING_TEST(numbers_that_cannot_be_are_told_as_what_they_mean),
-        SEEING_TEST(who_of_what_is_not_there_is_75),
-        SEEING_TEST(ls_shows_every_kind),
-        SEEING_TEST(ls_knows_its_own_readers),
-        SEEING_TEST(ls_sorts),
-        SEEING_TEST(ls_shows_a_holder_of_each_semaphore_in_use),
-        SEEING_TEST(ls_cuts_only_for_terminals),
-        SEEING_TEST(a_name_of_several_words_is_one),
-        SEEING_TEST(a_long_name_leaves_the_other_rows_alone),
-        SEEING_TEST(a_wide_character_takes_two_columns),
-        SEEING_TEST(a_wide_name_is_cut_by_its_columns),
-        SEEING_TEST(names_cannot_write_to_the_terminal),
-        SEEING_TEST(messages_cannot_write_to_the_terminal),
-        SEEING_TEST(a_server_that_is_away_is_69),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static int stop(void **state)
     return ringed_stop(state);
 }
 
-static void names_of_all_masters_are_shown(NO_STATE)
+CHECK_TEST(names_of_all_masters_are_shown)
 {
     const char *const commands[] = {"ls", "top"};
 
@@ -65,7 +65,7 @@ static void names_of_all_masters_are_shown(NO_STATE)
     assert_tool(&how, 0, "", "nobody waits for anything", "why", NULL);
 }
 
-static void one_name_is_shown_and_broken_where_it_is(NO_STATE)
+CHECK_TEST(one_name_is_shown_and_broken_where_it_is)
 {
     const char *name = names[1];
 
@@ -81,7 +81,7 @@ static void one_name_is_shown_and_broken_where_it_is(NO_STATE)
 }
 
 /* By the URL of one node. */
-static void who_sees_one_node_alone_is_told_so(NO_STATE)
+CHECK_TEST(who_sees_one_node_alone_is_told_so)
 {
     const tool_how alone = {.url = server_url(ringed()->nodes[0])};
     static const char more[] = "redis+cluster://";
@@ -91,7 +91,7 @@ static void who_sees_one_node_alone_is_told_so(NO_STATE)
     assert_tool(&alone, 69, "", more, "who", names[2], NULL);
 }
 
-static void the_doctor_looks_at_each_master(NO_STATE)
+CHECK_TEST(the_doctor_looks_at_each_master)
 {
     char address[64];
 
@@ -109,7 +109,7 @@ static void the_doctor_looks_at_each_master(NO_STATE)
 }
 
 /* Its replica is gone as well, and nobody takes its place. */
-static void what_is_not_there_is_said(NO_STATE)
+CHECK_TEST(what_is_not_there_is_said)
 {
     server *lost = ringed()->nodes[2];
     char address[32];
@@ -132,15 +132,4 @@ static void what_is_not_there_is_said(NO_STATE)
     assert_tool(&how, 0, "latchkey_complete 0", address, "metrics", NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_all_masters_are_shown),
-        cmocka_unit_test(one_name_is_shown_and_broken_where_it_is),
-        cmocka_unit_test(who_sees_one_node_alone_is_told_so),
-        cmocka_unit_test(the_doctor_looks_at_each_master),
-        cmocka_unit_test(what_is_not_there_is_said),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

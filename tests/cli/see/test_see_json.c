@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/seeing.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
@@ -68,21 +69,21 @@ assert_json(seeing *f, const char *const *arguments, const char *pattern)
 
 /* A holder of ours and one of Redisson's, as they are written. */
 #define OURS                                                                   \
-    "{\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,"                            \
-    "\"command\":\"test_cli_see_json\",\"user\":\"?*\",\"client\":\"?*\","     \
-    "\"reason\":\"r\",\"mode\":null,\"count\":1,\"library\":\"latchkey\","     \
+    "{\"owner\":\"*:0000000000000001\",\"host\":\"?*\",\"pid\":*,"             \
+    "\"command\":\"test_cli_see\",\"user\":\"?*\",\"client\":\"?*\","          \
+    "\"reason\":\"r\",\"mode\":null,\"count\":1,\"process\":null,\"library\":" \
+    "\"latchkey\","                                                            \
     "\"fence\":?*,\"held_ms\":?*,\"lease_ms\":?*,\"waits_for\":null,"          \
     "\"revoked\":false}"
 #define JAVAS                                                                  \
     "{\"owner\":\"" JAVA "\",\"host\":null,\"pid\":null,\"command\":null,"     \
     "\"user\":null,\"client\":null,\"reason\":null,\"mode\":null,"             \
-    "\"count\":2,\"library\":\"redisson\",\"fence\":null,\"held_ms\":null,"    \
+    "\"count\":2,\"process\":null,\"library\":\"redisson\",\"fence\":null,"    \
+    "\"held_ms\":null,"                                                        \
     "\"lease_ms\":null,\"waits_for\":null,\"revoked\":false}"
 
-static void a_list_of_names(void **state)
+SEEING_TEST(a_list_of_names)
 {
-    seeing *f = *state;
-
     JSON(
         f,
         "{\"names\":[],\"truncated\":false,\"missing\":null,\"master\":null}\n",
@@ -92,17 +93,17 @@ static void a_list_of_names(void **state)
     JSON(f,
          "{\"names\":[{\"name\":\"n\",\"kind\":\"lock\",\"ours\":true,"
          "\"holder_count\":1,\"waiter_count\":0,\"value\":null,"
-         "\"holder\":" OURS "},{\"name\":\"o\",\"kind\":\"lock\","
+         "\"holder\":" OURS
+         ",\"unread\":null},{\"name\":\"o\",\"kind\":\"lock\","
          "\"ours\":false,\"holder_count\":1,\"waiter_count\":0,"
          "\"value\":null,\"holder\":" JAVAS
-         "}],\"truncated\":false,\"missing\":null,\"master\":null}\n",
+         ",\"unread\":null}],\"truncated\":false,\"missing\":null,\"master\":"
+         "null}\n",
          "ls");
 }
 
-static void a_name(void **state)
+SEEING_TEST(a_name)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET o " JAVA " 2");
     seeing_start(f, (keeper_how){.waits = "o", .reason = "r"});
     JSON(f,
@@ -114,18 +115,18 @@ static void a_name(void **state)
         continue; /* the test's time limit ends it */
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"
-         "\"waiter_count\":1,\"waiters\":[{\"position\":1,\"owner\":\"*:1\","
-         "\"host\":\"?*\",\"pid\":*,\"command\":\"test_cli_see_json\","
+         "\"waiter_count\":1,\"waiters\":[{\"position\":1,\"owner\":\"*:"
+         "0000000000000001\","
+         "\"host\":\"?*\",\"pid\":*,\"command\":\"test_cli_see\","
          "\"user\":\"?*\",\"client\":\"?*\",\"reason\":\"r\",\"mode\":null,"
-         "\"count\":1,\"library\":\"latchkey\",\"waited_ms\":*}],"
+         "\"count\":1,\"process\":null,\"library\":\"latchkey\",\"waited_ms\":*"
+         "}],"
          "\"permits\":null,\"value\":null,\"master\":null}\n",
          "who", "o");
 }
 
-static void a_semaphore_and_a_latch(void **state)
+SEEING_TEST(a_semaphore_and_a_latch)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.takes = "s"});
     JSON(f,
          "{\"name\":\"s\",\"kind\":\"semaphore\",\"holders\":[*],"
@@ -135,8 +136,10 @@ static void a_semaphore_and_a_latch(void **state)
     JSON(f,
          "{\"names\":[{\"name\":\"s\",\"kind\":\"semaphore\",\"ours\":true,"
          "\"holder_count\":2,\"waiter_count\":0,\"value\":1,\"holder\":{"
-         "\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,\"command\":"
-         "\"test_cli_see_json\",*}}],\"truncated\":false,\"missing\":null,"
+         "\"owner\":\"*:0000000000000001\",\"host\":\"?*\",\"pid\":*,"
+         "\"command\":"
+         "\"test_cli_see\",*},\"unread\":null}],\"truncated\":false,"
+         "\"missing\":null,"
          "\"master\":null}\n",
          "ls");
     assert_tool(&f->how, 0, ", 0 waiting, 1 of 3 permits free", "", "who", "s",
@@ -154,20 +157,16 @@ static void a_semaphore_and_a_latch(void **state)
 }
 
 /* What others than those who look write. */
-static void other_documents(void **state)
+SEEING_TEST(other_documents)
 {
-    seeing *f = *state;
-
     JSON(f, "{\"name\":\"a\",\"fence\":?*,\"hold\":\"?*\"}\n", "acquire", "-l",
          "60", "a");
     JSON(f, "{\"name\":\"b\",\"count\":0}\n", "barrier", "-n", "1", "b");
-    JSON(f, "{\"url\":\"?*\",\"from\":\"LATCHKEY_URL\"}\n", "url");
+    JSON(f, "{\"url\":\"?*\",\"from\":\"LATCHKEY_URL\"}\n", "config", "url");
 }
 
-static void an_end_by_force(void **state)
+SEEING_TEST(an_end_by_force)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"dry_run\":true,"
@@ -179,18 +178,14 @@ static void an_end_by_force(void **state)
          "break", "-y", "--now", "o");
 }
 
-static void a_name_that_is_forgotten(void **state)
+SEEING_TEST(a_name_that_is_forgotten)
 {
-    seeing *f = *state;
-
     assert_tool(&f->how, 0, NULL, NULL, "lock", "n", "--", "true", NULL);
     JSON(f, "{\"name\":\"n\",\"kind\":\"lock\"}\n", "forget", "n");
 }
 
-static void events(void **state)
+SEEING_TEST(events)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
          "{\"event\":\"holds\",\"unix_ms\":?*,\"name\":\"o\","
@@ -202,56 +197,35 @@ static void events(void **state)
     "{\"names\":?*,\"held\":?*,\"holders\":?*,\"waiters\":?*,"                 \
     "\"foreign\":?*,\"longest_held_ms\":?*}"
 
-static void a_chain(void **state)
+SEEING_TEST(a_chain)
 {
-    seeing *f = *state;
-
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
          "{\"name\":\"o\",\"deadlock\":false,\"names\":[{\"name\":\"o\","
          "\"kind\":\"lock\",\"holders\":[" JAVAS "],\"waiter_count\":0,"
-         "\"waiters\":[],\"stuck\":false}],\"truncated\":false,\"missing\":"
+         "\"waiters\":[],\"stuck\":false}],\"unread\":[],\"truncated\":false,"
+         "\"missing\":"
          "null}\n",
          "why", "o");
 }
 
-static void sums(void **state)
+SEEING_TEST(sums)
 {
-    seeing *f = *state;
-
     JSON(f,
          "{\"kinds\":{\"lock\":" SUMS ",\"rwlock\":" SUMS ",\"semaphore\":" SUMS
          ",\"plain-semaphore\":" SUMS ",\"latch\":" SUMS "},\"all\":" SUMS
          ",\"server_version\":\"?*\","
          "\"rtt_min_us\":?*,\"rtt_median_us\":?*,\"rtt_max_us\":?*,"
          "\"truncated\":false,\"missing\":null}\n",
-         "stat");
+         "metrics");
 }
 
-static void checks(void **state)
+SEEING_TEST(checks)
 {
-    seeing *f = *state;
-
     JSON(f,
          "{\"checks\":[{\"id\":\"version\",\"level\":\"ok\","
          "\"text\":\"?*\",\"advice\":null},*],\"failed\":false}\n",
          "doctor", "-w", "0");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(a_list_of_names),
-        SEEING_TEST(a_name),
-        SEEING_TEST(a_semaphore_and_a_latch),
-        SEEING_TEST(other_documents),
-        SEEING_TEST(an_end_by_force),
-        SEEING_TEST(a_name_that_is_forgotten),
-        SEEING_TEST(events),
-        SEEING_TEST(a_chain),
-        SEEING_TEST(sums),
-        SEEING_TEST(checks),
-    };
-
-    return cmocka_run_group_tests(tests, read_page, NULL);
-}
+CHECK_GROUP(read_page, NULL)

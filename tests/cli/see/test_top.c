@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/seeing.h"
 #include "support/wait.h"
 
@@ -15,10 +16,9 @@
 enum { LONG_MS = 10000 };
 
 /* As from a loop that reads a file: no key can be read. */
-static void top_without_a_keyboard_is_one_look(void **state)
+SEEING_TEST(top_without_a_keyboard_is_one_look)
 {
     static const char *const variables[] = {"tool=" LK_TOOL, NULL};
-    seeing *f = *state;
     const tool_how how = {.url = server_url(f->server),
                           .env = variables,
                           .program = "sh",
@@ -33,10 +33,8 @@ static void top_without_a_keyboard_is_one_look(void **state)
     tool_free(t);
 }
 
-static void top_without_a_terminal_is_one_look(void **state)
+SEEING_TEST(top_without_a_terminal_is_one_look)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "quiet"});
     /* Milliseconds are what is compared. */
     while (server_integer(f->server, "PTTL quiet") > 30000 - 5)
@@ -54,13 +52,9 @@ static void top_without_a_terminal_is_one_look(void **state)
     assert_tool(&f->how, 64, "", "100 ms at least", "top", "-d", "0", NULL);
 }
 
-static void what_is_idle_comes_last(void **state)
+SEEING_TEST(what_nobody_holds_comes_last)
 {
-    seeing *f = *state;
-
-    assert_int_equal(tool_code(&f->how, "semaphore", "-p", "5", "a", "true",
-                               NULL),
-                     0);
+    assert_int_equal(tool_code(&f->how, "latch", "set", "a", "5", NULL), 0);
     seeing_start(f, (keeper_how){.holds = "n"});
     assert_tool(&f->how, 0, "\nn ", "", "top", "-n", "1", NULL);
 }
@@ -75,9 +69,8 @@ static tool *start_top(const seeing *f)
     return tool_start(&how, "top", "-d", "100ms", NULL);
 }
 
-static void top_on_a_terminal_is_drawn_again(void **state)
+SEEING_TEST(top_on_a_terminal_is_drawn_again)
 {
-    seeing *f = *state;
     tool *t = start_top(f);
 
     tool_wait_out(t, "\033[?1049h", LONG_MS);
@@ -107,9 +100,8 @@ static bool shows_a_rate(void *data)
     return at != NULL;
 }
 
-static void top_counts_changes_of_hands(void **state)
+SEEING_TEST(top_counts_changes_of_hands)
 {
-    seeing *f = *state;
     tool *t = start_top(f);
 
     server_integer(f->server, "HSET n " JAVA " 1");
@@ -125,9 +117,8 @@ static void top_counts_changes_of_hands(void **state)
     tool_free(t);
 }
 
-static void top_survives_an_outage(void **state)
+SEEING_TEST(top_survives_an_outage)
 {
-    seeing *f = *state;
     tool *t = start_top(f);
 
     tool_wait_out(t, "0 names", LONG_MS);
@@ -141,9 +132,8 @@ static void top_survives_an_outage(void **state)
     tool_free(t);
 }
 
-static void a_signal_ends_top_and_gives_the_terminal_back(void **state)
+SEEING_TEST(a_signal_ends_top_and_gives_the_terminal_back)
 {
-    seeing *f = *state;
     tool *t = start_top(f);
 
     tool_wait_out(t, "0 names", LONG_MS);
@@ -151,20 +141,4 @@ static void a_signal_ends_top_and_gives_the_terminal_back(void **state)
     assert_int_equal(tool_wait(t, LONG_MS), 128 + SIGTERM);
     assert_non_null(strstr(tool_out(t), "\033[?25h\033[?1049l"));
     tool_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(top_without_a_keyboard_is_one_look),
-        SEEING_TEST(top_without_a_terminal_is_one_look),
-        SEEING_TEST(what_is_idle_comes_last),
-        SEEING_TEST(top_on_a_terminal_is_drawn_again),
-        SEEING_TEST(top_counts_changes_of_hands),
-        SEEING_TEST(top_survives_an_outage),
-        SEEING_TEST(a_signal_ends_top_and_gives_the_terminal_back),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

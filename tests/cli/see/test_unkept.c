@@ -2,12 +2,16 @@
 
 /* What `acquire` took has no process: what break, lock, watch and log say of it. */
 
+#include <latchkey/latchkey.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
+#include "support/proxy.h"
 #include "support/tooling.h"
+#include "support/wait.h"
 
 enum { SOON_MS = 10000 };
 
@@ -43,7 +47,7 @@ static void interrupt(tool *t)
     assert_int_equal(tool_wait(t, SOON_MS), 130);
 }
 
-static void a_break_says_that_no_process_keeps_it(NO_STATE)
+TOOLING_TEST(a_break_says_that_no_process_keeps_it)
 {
     tool *t;
 
@@ -61,7 +65,7 @@ static void a_break_says_that_no_process_keeps_it(NO_STATE)
 }
 
 /* The line acts on the server that was named, and has no password in it. */
-static void the_line_names_the_server_that_was_named(NO_STATE)
+TOOLING_TEST(the_line_names_the_server_that_was_named)
 {
     const char *url = server_url(redis);
     const tool_how bare = {.env = NULL};
@@ -84,7 +88,7 @@ static void the_line_names_the_server_that_was_named(NO_STATE)
 }
 
 /* Whoever copies the line runs nothing but what it says. */
-static void a_name_that_a_shell_may_misread_is_not_in_the_line(NO_STATE)
+TOOLING_TEST(a_name_that_a_shell_may_misread_is_not_in_the_line)
 {
     tool *t;
 
@@ -99,7 +103,7 @@ static void a_name_that_a_shell_may_misread_is_not_in_the_line(NO_STATE)
                 NULL);
 }
 
-static void it_says_so_before_it_asks(NO_STATE)
+TOOLING_TEST(it_says_so_before_it_asks)
 {
     const tool_how terminal = {.url = server_url(redis), .has_terminal = true};
     tool *t;
@@ -114,7 +118,7 @@ static void it_says_so_before_it_asks(NO_STATE)
 }
 
 /* With --now nobody is waited for; a tool that runs can be told. */
-static void where_nobody_is_missed_nothing_is_said(NO_STATE)
+TOOLING_TEST(where_nobody_is_missed_nothing_is_said)
 {
     tool *t;
 
@@ -131,10 +135,10 @@ static void where_nobody_is_missed_nothing_is_said(NO_STATE)
 }
 
 /* The begin of its id and the reason: the whole id tells nobody anything. */
-static void who_and_ls_tell_why_it_was_taken(NO_STATE)
+TOOLING_TEST(who_and_ls_tell_why_it_was_taken)
 {
     enum { BEGIN = 8 };
-    char begin[BEGIN + 2], whole[BEGIN + 2];
+    char begin[BEGIN + 2], whole[BEGIN + 9];
     const char *at;
     tool *t;
 
@@ -146,7 +150,7 @@ static void who_and_ls_tell_why_it_was_taken(NO_STATE)
     at += strlen("  held by ");
     assert_memory_equal(at + BEGIN, " (deploy 4.2; by ", 17);
     (void)snprintf(begin, sizeof(begin), "%.8s ", at);
-    (void)snprintf(whole, sizeof(whole), "%.8s-", at);
+    (void)snprintf(whole, sizeof(whole), "  id    %.8s", at);
     assert_non_null(strstr(tool_out(t), whole));
     t = tool_start(&how, "ls", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -155,7 +159,7 @@ static void who_and_ls_tell_why_it_was_taken(NO_STATE)
 }
 
 /* The id tells nobody why a name is taken. */
-static void waiters_and_the_log_tell_why_it_was_taken(NO_STATE)
+TOOLING_TEST(waiters_and_the_log_tell_why_it_was_taken)
 {
     tool *t;
 
@@ -172,10 +176,10 @@ static void waiters_and_the_log_tell_why_it_was_taken(NO_STATE)
 }
 
 /* Whoever looks while it is waited for, and whoever waits. */
-static void what_is_revoked_is_called_so(NO_STATE)
+TOOLING_TEST(what_is_revoked_is_called_so)
 {
-    static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
-                                        "--sem=1"};
+    static const char *const kinds[] = {"-l1h", "--fair", "--shared",
+                                        "--exclusive", "-p1"};
     tool *waiter;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -202,10 +206,10 @@ static void what_is_revoked_is_called_so(NO_STATE)
 }
 
 /* Its owner says that it has stopped, which nobody has to wait for any more. */
-static void a_release_ends_what_was_revoked(NO_STATE)
+TOOLING_TEST(a_release_ends_what_was_revoked)
 {
-    static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
-                                        "--sem=1"};
+    static const char *const kinds[] = {"-l1h", "--fair", "--shared",
+                                        "--exclusive", "-p1"};
     tool *t;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -225,7 +229,7 @@ static void a_release_ends_what_was_revoked(NO_STATE)
 }
 
 /* Of what the server has forgotten its log may still tell. */
-static void a_release_says_what_has_become_of_the_hold(NO_STATE)
+TOOLING_TEST(a_release_says_what_has_become_of_the_hold)
 {
     tool *t;
 
@@ -242,34 +246,119 @@ static void a_release_says_what_has_become_of_the_hold(NO_STATE)
 }
 
 /* Whose break it was is not told of another hold of the name. */
-static void a_break_of_another_hold_is_not_named(NO_STATE)
+TOOLING_TEST(a_break_of_another_hold_is_not_named)
 {
     acquire(NULL);
     assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
     acquire(NULL);
     assert_int_equal(tool_code(&how, "release", hold, NULL), 0);
     assert_tool(&how, 74, "",
-                "this hold of lock 'n' has ended: released before, taken over "
+                "this hold of lock 'n' has ended: released or renewed before, "
+                "taken over "
                 "by a program, ended by an operator, or its lease is over; "
                 "nobody holds it now",
                 "release", hold, NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(the_line_names_the_server_that_was_named),
-        TOOLING_TEST(a_break_says_that_no_process_keeps_it),
-        TOOLING_TEST(a_name_that_a_shell_may_misread_is_not_in_the_line),
-        TOOLING_TEST(it_says_so_before_it_asks),
-        TOOLING_TEST(where_nobody_is_missed_nothing_is_said),
-        TOOLING_TEST(waiters_and_the_log_tell_why_it_was_taken),
-        TOOLING_TEST(who_and_ls_tell_why_it_was_taken),
-        TOOLING_TEST(what_is_revoked_is_called_so),
-        TOOLING_TEST(a_release_ends_what_was_revoked),
-        TOOLING_TEST(a_release_says_what_has_become_of_the_hold),
-        TOOLING_TEST(a_break_of_another_hold_is_not_named),
-    };
+/* ---- revoked while it is renewed --------------------------------------------- */
 
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
+/* Who holds "n", by its id; it has changed since the text was of another. */
+typedef struct taking {
+    lk_client *client;
+    char owner[96];
+} taking;
+
+static bool is_taken_over(taking *t)
+{
+    lk_kind kind;
+    lk_info *info = NULL;
+
+    assert_status(lk_who(t->client, "n", &kind, &info), LK_OK);
+    (void)snprintf(t->owner, sizeof(t->owner), "%s", info->holders[0]->owner);
+    lk_info_free(info);
+    return strstr(hold, t->owner) == NULL;
 }
+
+/* Behind the proxy the tool hears so late of its import that something comes between
+   that and the longer lease, which it asks for then. */
+typedef struct slow_line {
+    proxy *p;
+    tool_how how;
+    lk_client *client; /* on a line of its own */
+} slow_line;
+
+enum { TRIES = 10, LATE_MS = 500, NEVER_MS = 60000 };
+
+static void slow_begin(slow_line *s)
+{
+    *s = (slow_line){.p = proxy_start(server_socket(redis))};
+    assert_non_null(s->p);
+    s->how.url = proxy_url(s->p);
+    assert_status(lk_client_open(&s->client, server_url(redis), NULL), LK_OK);
+}
+
+static void slow_end(slow_line *s)
+{
+    lk_client_free(s->client);
+    proxy_stop(s->p);
+}
+
+/* The renewal, when it has been carried out; it does not know that yet. */
+static tool *slow_renew(slow_line *s, taking *of)
+{
+    tool *t;
+
+    server_flush(redis);
+    proxy_delay(s->p, PROXY_ALL, PROXY_REPLIES, LATE_MS);
+    acquire(NULL);
+    *of = (taking){.client = s->client};
+    t = tool_start(&s->how, "renew", "-l2h", hold, NULL);
+    assert_soon(is_taken_over(of), SOON_MS);
+    return t;
+}
+
+/* The shell may be at work still. */
+TOOLING_TEST(a_renewal_gives_back_nothing_that_is_revoked_meanwhile)
+{
+    slow_line s;
+    taking of;
+    int64_t left_ms;
+    int code = 0;
+
+    slow_begin(&s);
+    for (int i = 0; i < TRIES && code == 0; i++) {
+        tool *t = slow_renew(&s, &of);
+
+        assert_status(lk_revoke(s.client, "n", of.owner, &left_ms), LK_OK);
+        code = tool_wait(t, 6 * SOON_MS);
+        tool_free(t);
+    }
+    assert_int_equal(code, 74);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 1);
+    slow_end(&s);
+}
+
+/* The text before is worth nothing any more. */
+TOOLING_TEST(a_renewal_writes_the_hold_though_its_lease_is_in_doubt)
+{
+    slow_line s;
+    taking of;
+    int code = 0;
+
+    slow_begin(&s);
+    for (int i = 0; i < TRIES && code == 0; i++) {
+        tool *t = slow_renew(&s, &of);
+
+        proxy_delay(s.p, PROXY_ALL, PROXY_REPLIES, NEVER_MS);
+        code = tool_wait(t, 6 * SOON_MS);
+        (void)snprintf(hold, sizeof(hold), "%s", tool_out(t));
+        tool_free(t);
+    }
+    assert_int_not_equal(code, 0);
+    hold[strcspn(hold, "\n")] = '\0';
+    assert_tool(&how, 0, "", "", "release", hold, NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+    slow_end(&s);
+}
+
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -3,6 +3,7 @@
 /* `latchkey wait`: until nobody holds a name. */
 
 #include <signal.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/tooling.h"
@@ -12,8 +13,9 @@ enum { SOON_MS = 10000 };
 /* Somebody who has n until it is told to end. */
 static tool *holder(const char *kind)
 {
-    tool *t = tool_start(&how, "lock", kind, "n", "--", "sh", "-c",
-                         "echo held; exec sleep 100", NULL);
+    tool *t =
+        tool_start(&how, strcmp(kind, "-p2") == 0 ? "semaphore" : "lock", kind,
+                   "n", "--", "sh", "-c", "echo held; exec sleep 100", NULL);
 
     tool_wait_out(t, "held\n", SOON_MS);
     return t;
@@ -26,7 +28,7 @@ static void let_go(tool *t)
     tool_free(t);
 }
 
-static void a_name_that_nobody_holds_is_free_at_once(NO_STATE)
+TOOLING_TEST(a_name_that_nobody_holds_is_free_at_once)
 {
     assert_tool(&how, 0, "", "", "wait", "n", NULL);
     assert_tool(&how, 0, "", "", "lock", "n", "true", NULL);
@@ -35,10 +37,10 @@ static void a_name_that_nobody_holds_is_free_at_once(NO_STATE)
 }
 
 /* Of every kind; and the one who waits holds nothing and stands in no queue. */
-static void it_ends_when_the_holder_does(NO_STATE)
+TOOLING_TEST(it_ends_when_the_holder_does)
 {
-    static const char *const kinds[] = {"--fair", "--read", "--write",
-                                        "--sem=2"};
+    static const char *const kinds[] = {"--fair", "--shared", "--exclusive",
+                                        "-p2"};
 
     for (size_t i = 0; i < 4; i++) {
         tool *held = holder(kinds[i]);
@@ -53,7 +55,7 @@ static void it_ends_when_the_holder_does(NO_STATE)
     }
 }
 
-static void the_limit_is_told_with_who_holds_it(NO_STATE)
+TOOLING_TEST(the_limit_is_told_with_who_holds_it)
 {
     tool *held = holder("-q");
 
@@ -65,7 +67,7 @@ static void the_limit_is_told_with_who_holds_it(NO_STATE)
     let_go(held);
 }
 
-static void what_cannot_be_waited_for_is_said(NO_STATE)
+TOOLING_TEST(what_cannot_be_waited_for_is_said)
 {
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
@@ -78,7 +80,7 @@ static void what_cannot_be_waited_for_is_said(NO_STATE)
 }
 
 /* An outage in between is waited out, and one at the end is not "still held". */
-static void a_server_that_goes_away_is_waited_for(NO_STATE)
+TOOLING_TEST(a_server_that_goes_away_is_waited_for)
 {
     tool *held = holder("-q");
     tool *waiting = tool_start(&how, "wait", "n", NULL);
@@ -94,15 +96,4 @@ static void a_server_that_goes_away_is_waited_for(NO_STATE)
     tool_free(held);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(a_name_that_nobody_holds_is_free_at_once),
-        TOOLING_TEST(it_ends_when_the_holder_does),
-        TOOLING_TEST(the_limit_is_told_with_who_holds_it),
-        TOOLING_TEST(what_cannot_be_waited_for_is_said),
-        TOOLING_TEST(a_server_that_goes_away_is_waited_for),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

@@ -10,9 +10,8 @@
 
 enum { LONG_MS = 10000 };
 
-static void events_come_as_they_happen(void **state)
+SEEING_TEST(events_come_as_they_happen)
 {
-    seeing *f = *state;
     tool *t;
 
     seeing_start(f, (keeper_how){.holds = "n", .reason = "first"});
@@ -32,9 +31,8 @@ static void events_come_as_they_happen(void **state)
     tool_free(t);
 }
 
-static void a_hold_that_is_revoked_is_told(void **state)
+SEEING_TEST(a_hold_that_is_revoked_is_told)
 {
-    seeing *f = *state;
     tool *t, *breaking;
 
     assert_int_equal(tool_code(&f->how, "acquire", "-l1h", "n", NULL), 0);
@@ -49,9 +47,8 @@ static void a_hold_that_is_revoked_is_told(void **state)
     tool_free(t);
 }
 
-static void a_waiter_that_goes_is_told(void **state)
+SEEING_TEST(a_waiter_that_goes_is_told)
 {
-    seeing *f = *state;
     tool *t;
 
     seeing_start(f, (keeper_how){.holds = "n"});
@@ -64,9 +61,8 @@ static void a_waiter_that_goes_is_told(void **state)
 }
 
 /* It may have been granted it and have finished: nobody can tell. */
-static void a_waiter_that_may_have_finished_is_gone(void **state)
+SEEING_TEST(a_waiter_that_may_have_finished_is_gone)
 {
-    seeing *f = *state;
     tool *t;
 
     seeing_start(f, (keeper_how){.holds = "n"});
@@ -80,9 +76,8 @@ static void a_waiter_that_may_have_finished_is_gone(void **state)
     tool_free(t);
 }
 
-static void a_server_that_goes_and_comes_is_told(void **state)
+SEEING_TEST(a_server_that_goes_and_comes_is_told)
 {
-    seeing *f = *state;
     tool *t;
 
     seeing_start(f, (keeper_how){.holds = "n"});
@@ -95,10 +90,8 @@ static void a_server_that_goes_and_comes_is_told(void **state)
     tool_free(t);
 }
 
-static void watching_ends_by_count_and_by_time(void **state)
+SEEING_TEST(watching_ends_by_count_and_by_time)
 {
-    seeing *f = *state;
-
     seeing_start(f, (keeper_how){.holds = "n"});
     assert_tool(&f->how, 0, " holds    ", "", "watch", "-n", "1", "n", NULL);
     assert_tool(&f->how, 0, "", "nobody holds o now", "watch", "--for", "0.1",
@@ -106,19 +99,4 @@ static void watching_ends_by_count_and_by_time(void **state)
     assert_tool(&f->how, 64, "", "50 ms at least", "watch", "-d", "1ms", "n",
                 NULL);
     assert_tool(&f->how, 64, "", NULL, "watch", "{", NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SEEING_TEST(events_come_as_they_happen),
-        SEEING_TEST(a_hold_that_is_revoked_is_told),
-        SEEING_TEST(a_waiter_that_goes_is_told),
-        SEEING_TEST(a_waiter_that_may_have_finished_is_gone),
-        SEEING_TEST(a_server_that_goes_and_comes_is_told),
-        SEEING_TEST(watching_ends_by_count_and_by_time),
-    };
-#undef TEST
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,12 +153,12 @@ static void check_live(const char *command, const char *name, const char *last)
     }
 }
 
-static void a_list_keeps_what_a_holder_is(NO_STATE)
+CHECK_TEST(a_list_keeps_what_a_holder_is)
 {
     check("ls", "*");
 }
 
-static void one_name_keeps_what_its_holder_is(NO_STATE)
+CHECK_TEST(one_name_keeps_what_its_holder_is)
 {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         check("who", names[i]);
@@ -166,14 +166,14 @@ static void one_name_keeps_what_its_holder_is(NO_STATE)
     }
 }
 
-static void live_pictures_keep_what_a_holder_is(NO_STATE)
+CHECK_TEST(live_pictures_keep_what_a_holder_is)
 {
     check_live("watch", "deploy", "\360\237\232\200\r\n");
     check_live("top", "*", "q quits");
 }
 
 /* The rate stands last in the row, and is cut before anything else is. */
-static void no_number_of_a_name_is_left_out(NO_STATE)
+CHECK_TEST(no_number_of_a_name_is_left_out)
 {
     const tool_how how = terminal(60);
     tool *t = tool_start(&how, "top", "*", NULL);
@@ -185,9 +185,10 @@ static void no_number_of_a_name_is_left_out(NO_STATE)
 }
 
 /* Every word of it, in lines that fit. */
-static void help_is_filled_into_the_columns_there_are(NO_STATE)
+CHECK_TEST(help_is_filled_into_the_columns_there_are)
 {
-    static const char *const subjects[] = {"lock", "break", "url", "metrics"};
+    static const char *const subjects[] = {"lock", "break", "config",
+                                           "metrics"};
 
     for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++) {
         const tool_how plain = {.url = server_url(redis)};
@@ -198,7 +199,8 @@ static void help_is_filled_into_the_columns_there_are(NO_STATE)
 
         assert_int_equal(tool_wait(wide, SOON_MS), 0);
         assert_int_equal(tool_wait(t, SOON_MS), 0);
-        if (strcmp(subjects[i], "url") != 0) /* has a word of its own width */
+        if (strcmp(subjects[i], "config") !=
+            0) /* has a word of its own width */
             assert_narrow(tool_out(t), 60);
         words = strdup(tool_out(t));
         assert_non_null(words);
@@ -217,7 +219,7 @@ static void help_is_filled_into_the_columns_there_are(NO_STATE)
 }
 
 /* A paragraph is filled to its end, and a table keeps its columns. */
-static void help_keeps_paragraphs_and_columns(NO_STATE)
+CHECK_TEST(help_keeps_paragraphs_and_columns)
 {
     static const char *const env[] = {"COLUMNS=60", NULL};
     const tool_how how = {.url = server_url(redis), .env = env};
@@ -233,7 +235,7 @@ static void help_keeps_paragraphs_and_columns(NO_STATE)
 }
 
 /* Two looks: the lines of the first are drawn over. */
-static void a_wait_keeps_what_the_holder_is(NO_STATE)
+CHECK_TEST(a_wait_keeps_what_the_holder_is)
 {
     for (size_t i = 0; i < 2; i++) {
         const tool_how how = terminal(all_columns[i]);
@@ -250,7 +252,7 @@ static void a_wait_keeps_what_the_holder_is(NO_STATE)
 }
 
 /* A language without blanks has no place where a line could end. */
-static void a_wait_tells_a_reason_without_blanks(NO_STATE)
+CHECK_TEST(a_wait_tells_a_reason_without_blanks)
 {
     static const char reason[] =
         "\346\227\245\346\234\254\350\252\236\346\227\245\346\234\254"
@@ -275,7 +277,7 @@ static void a_wait_tells_a_reason_without_blanks(NO_STATE)
 }
 
 /* What was drawn is taken away, so that the command's output stands alone. */
-static void nothing_is_left_of_the_lines_of_a_wait(NO_STATE)
+CHECK_TEST(nothing_is_left_of_the_lines_of_a_wait)
 {
     const tool_how plain = {.url = server_url(redis)};
     const tool_how how = terminal(60);
@@ -293,7 +295,7 @@ static void nothing_is_left_of_the_lines_of_a_wait(NO_STATE)
 }
 
 /* On standard output and on standard error. */
-static void advice_and_refusals_are_continued(NO_STATE)
+CHECK_TEST(advice_and_refusals_are_continued)
 {
     static const char *const lines[][4] = {
         {"doctor", "--watch", "0.1", NULL},
@@ -317,7 +319,7 @@ static void advice_and_refusals_are_continued(NO_STATE)
 }
 
 /* Both ends of it, and how much is left out is what both ends leave. */
-static void a_long_name_can_be_told_by_both_ends(NO_STATE)
+CHECK_TEST(a_long_name_can_be_told_by_both_ends)
 {
     static const char *const env[] = {"LC_ALL=C.UTF-8", NULL};
     tool_how how = terminal(60);
@@ -334,7 +336,7 @@ static void a_long_name_can_be_told_by_both_ends(NO_STATE)
 }
 
 /* Colours are for terminals, unless somebody says otherwise. */
-static void colours_go_where_they_are_wanted(NO_STATE)
+CHECK_TEST(colours_go_where_they_are_wanted)
 {
     static const char *const none[] = {"NO_COLOR=1", NULL};
     const tool_how pipe = {.url = server_url(redis)};
@@ -355,22 +357,4 @@ static void colours_go_where_they_are_wanted(NO_STATE)
     tool_free(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_keeps_what_a_holder_is),
-        cmocka_unit_test(one_name_keeps_what_its_holder_is),
-        cmocka_unit_test(live_pictures_keep_what_a_holder_is),
-        cmocka_unit_test(no_number_of_a_name_is_left_out),
-        cmocka_unit_test(help_is_filled_into_the_columns_there_are),
-        cmocka_unit_test(help_keeps_paragraphs_and_columns),
-        cmocka_unit_test(a_wait_keeps_what_the_holder_is),
-        cmocka_unit_test(a_wait_tells_a_reason_without_blanks),
-        cmocka_unit_test(nothing_is_left_of_the_lines_of_a_wait),
-        cmocka_unit_test(advice_and_refusals_are_continued),
-        cmocka_unit_test(a_long_name_can_be_told_by_both_ends),
-        cmocka_unit_test(colours_go_where_they_are_wanted),
-    };
-
-    return cmocka_run_group_tests(tests, start, end);
-}
+CHECK_GROUP(start, end)

@@ -13,49 +13,50 @@
 
 /* ---- from the tables ---------------------------------------------------- */
 
-static void commands_are_told_but_not_those_for_shells(NO_STATE)
+CHECK_TEST(commands_are_told_but_not_those_for_shells)
 {
-    assert_tool(NULL, 0, "\nurl\tshow which server is used", "", "__complete",
+    assert_tool(NULL, 0, "\nconfig\tshow the settings in use", "", "__complete",
                 "", NULL);
     assert_tool(NULL, 0,
-                "url\tshow which server is used, without the "
-                "password\n",
-                "", "__complete", "-q", "u", NULL);
+                "why\tshow who waits for whom, and which can never go on\n", "",
+                "__complete", "-q", "why", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "__", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "nothing", "", NULL);
 }
 
-static void options_are_those_of_the_command_and_of_all(NO_STATE)
+CHECK_TEST(options_are_those_of_the_command_and_of_all)
 {
     assert_tool(NULL, 0,
                 "--quick\tsome seconds instead of half a minute\n"
                 "--quiet\tonly errors, and that nothing is configured\n",
                 "", "__complete", "demo", "--qui", NULL);
-    assert_tool(NULL, 0, "--foreground\t", "", "__complete", "run", "-", NULL);
-    assert_tool(NULL, 0, "--url\t", "", "__complete", "run", "-", NULL);
-    assert_tool(NULL, 0, "--help\t", "", "__complete", "run", "x", "--h", NULL);
+    assert_tool(NULL, 0, "--foreground\t", "", "__complete", "lock", "-", NULL);
+    assert_tool(NULL, 0, "--url\t", "", "__complete", "lock", "-", NULL);
+    assert_tool(NULL, 0, "--help\t", "", "__complete", "lock", "x", "--h",
+                NULL);
 }
 
-static void values_are_told_where_they_are_words(NO_STATE)
+CHECK_TEST(values_are_told_where_they_are_words)
 {
     static const char words[] = "always\t\n";
 
     assert_tool(NULL, 0, words, "", "__complete", "--color", "al", NULL);
-    assert_tool(NULL, 0, "--color=always\t\n", "", "__complete", "url",
+    assert_tool(NULL, 0, "--color=always\t\n", "", "__complete", "config",
                 "--color=al", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "--url", "", NULL);
-    assert_tool(NULL, 0, "url\t", "", "__complete", "help", "u", NULL);
+    assert_tool(NULL, 0, "config\t", "", "__complete", "help", "conf", NULL);
     assert_tool(NULL, 0, "stop\t\n", "", "__complete", "server", "sto", NULL);
 }
 
-static void the_rest_is_left_to_the_shell(NO_STATE)
+CHECK_TEST(the_rest_is_left_to_the_shell)
 {
-    assert_tool(NULL, 0, ":commands\n", "", "__complete", "run", "x", "", NULL);
-    assert_tool(NULL, 0, ":commands\n", "", "__complete", "run", "x", "--", "-",
+    assert_tool(NULL, 0, ":commands\n", "", "__complete", "lock", "x", "",
                 NULL);
-    assert_tool(NULL, 0, ":files\n", "", "__complete", "run", "-w", "2", "x",
+    assert_tool(NULL, 0, ":commands\n", "", "__complete", "lock", "x", "--",
+                "-", NULL);
+    assert_tool(NULL, 0, ":files\n", "", "__complete", "lock", "-w", "2", "x",
                 "make", "-", NULL);
-    assert_tool(NULL, 0, ":commands\n", "", "__complete", "run", "-nw2", "x",
+    assert_tool(NULL, 0, ":commands\n", "", "__complete", "lock", "-nw2", "x",
                 "ma", NULL);
 }
 
@@ -98,7 +99,7 @@ static void
 assert_names(const tool_how *how, const char *begun, const char *expected)
 {
     question q = {.how = how,
-                  .arguments = {"__complete", "run", "-n", begun, NULL},
+                  .arguments = {"__complete", "lock", "-n", begun, NULL},
                   .expected = expected};
 
     if (!wait_until(is_answered, &q, 5000))
@@ -122,9 +123,10 @@ static int names_end(void **state)
     return locking_teardown(state);
 }
 
-static void names_are_the_server_s(void **state)
+#define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, names_end)
+
+TEST(names_are_the_server_s)
 {
-    locking *f = *state;
     const tool_how how = {.url = server_url(f->server)};
     lk_client *client = locking_open(f, NULL);
     question q = {.how = &how,
@@ -144,9 +146,8 @@ static void names_are_the_server_s(void **state)
 }
 
 /* It would be one: `--on-lost=run:LINE` runs a line. */
-static void a_name_like_an_option_is_told_behind_a_double_dash(void **state)
+TEST(a_name_like_an_option_is_told_behind_a_double_dash)
 {
-    locking *f = *state;
     const tool_how how = {.url = server_url(f->server)};
     question q = {.how = &how,
                   .arguments = {"__complete", "who", "--", "", NULL},
@@ -157,13 +158,12 @@ static void a_name_like_an_option_is_told_behind_a_double_dash(void **state)
     assert_tool(&how, 0, "", "", "__complete", "who", "", NULL);
 }
 
-static void the_server_may_be_named_in_the_line(void **state)
+TEST(the_server_may_be_named_in_the_line)
 {
-    locking *f = *state;
     const tool_how how = {.url = "unix:/nowhere"};
     question q = {.how = &how,
                   .arguments = {"__complete", "-u", server_url(f->server),
-                                "run", "or", NULL},
+                                "lock", "or", NULL},
                   .expected = "orders:1\tlock\n"};
 
     hold(f, locking_open(f, NULL), "orders:1");
@@ -171,22 +171,23 @@ static void the_server_may_be_named_in_the_line(void **state)
         fail_msg("%s", q.actual);
 }
 
-static void a_private_server_is_asked_but_not_started(NO_STATE)
+CHECK_TEST(a_private_server_is_asked_but_not_started)
 {
     scratch *home = scratch_new();
     char variable[96];
     const char *const env[] = {variable, NULL};
     const tool_how how = {.env = env};
     question q = {.how = &how,
-                  .arguments = {"__complete", "run", "or", NULL},
+                  .arguments = {"__complete", "lock", "or", NULL},
                   .expected = "orders\tlock\n"};
     tool *t;
 
     assert_non_null(home);
     (void)snprintf(variable, sizeof(variable), "LATCHKEY_SERVER_DIRECTORY=%s",
                    scratch_path(home));
-    assert_tool(&how, 0, "", "", "__complete", "run", "or", NULL);
-    assert_tool(&how, 0, "", "", "__complete", "-u", "local:", "run", "", NULL);
+    assert_tool(&how, 0, "", "", "__complete", "lock", "or", NULL);
+    assert_tool(&how, 0, "", "", "__complete", "-u", "local:", "lock", "",
+                NULL);
     assert_tool(&how, 75, NULL, NULL, "server", "status", NULL);
     t = tool_start(&how, "lock", "orders", "--", "sh", "-c",
                    "echo begun; sleep 60", NULL);
@@ -197,15 +198,14 @@ static void a_private_server_is_asked_but_not_started(NO_STATE)
     scratch_free(home);
 }
 
-static void of_many_names_there_are_some(void **state)
+TEST(of_many_names_there_are_some)
 {
     static const char make[] =
         "for i = 1, 3000 do redis.call('HSET', 'name' .. i, "
         "'01234567-89ab-cdef-0123-456789abcdef:1', 1) end return 1";
-    locking *f = *state;
     const tool_how how = {.url = server_url(f->server)};
     question q = {.how = &how,
-                  .arguments = {"__complete", "run", "nam", NULL},
+                  .arguments = {"__complete", "lock", "nam", NULL},
                   .lines = 200};
 
     assert_int_equal(server_integer(f->server, "EVAL %s 0", make), 1);
@@ -219,14 +219,13 @@ static void assert_prompt(const tool_how *how)
 {
     const uint64_t began = wait_now_ms();
 
-    assert_tool(how, 0, "", "", "__complete", "run", "or", NULL);
+    assert_tool(how, 0, "", "", "__complete", "lock", "or", NULL);
     assert_in_range(wait_now_ms() - began, 0,
                     wait_allowed_ms(wait_scaled_ms(450)));
 }
 
-static void it_does_not_wait_for_a_server(void **state)
+TEST(it_does_not_wait_for_a_server)
 {
-    locking *f = *state;
     const tool_how frozen = {.url = server_url(f->server)};
     const tool_how refusing = {.url = "redis://127.0.0.1:1"};
     const tool_how far = {.url = "redis://192.0.2.1"};
@@ -240,22 +239,4 @@ static void it_does_not_wait_for_a_server(void **state)
     assert_prompt(&nowhere);
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, locking_setup, names_end)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_are_told_but_not_those_for_shells),
-        cmocka_unit_test(options_are_those_of_the_command_and_of_all),
-        cmocka_unit_test(values_are_told_where_they_are_words),
-        cmocka_unit_test(the_rest_is_left_to_the_shell),
-        TEST(names_are_the_server_s),
-        TEST(a_name_like_an_option_is_told_behind_a_double_dash),
-        TEST(the_server_may_be_named_in_the_line),
-        cmocka_unit_test(a_private_server_is_asked_but_not_started),
-        TEST(of_many_names_there_are_some),
-        TEST(it_does_not_wait_for_a_server),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -51,7 +51,9 @@ static int end(NO_STATE)
     return rmdir(folder);
 }
 
-static void the_first_who_says_something_counts(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, start, end)
+
+TEST(the_first_who_says_something_counts)
 {
     char from[256];
     const char *both[] = {"REDIS_URL=redis://second", home, NULL};
@@ -62,19 +64,21 @@ static void the_first_who_says_something_counts(NO_STATE)
 
     write_file(file, "# the server\n\n url =  redis://third  \n");
     (void)snprintf(from, sizeof(from), "\"from\":\"%s:3\"}\n", file);
-    assert_tool(&variables, 0, "redis://given:6379/0\n", "", "url", "-u",
-                "redis://given", NULL);
-    assert_tool(&variables, 0, "redis://first:6379/0\n", "", "url", NULL);
-    assert_tool(&variables, 0, "\"from\":\"LATCHKEY_URL\"", "", "url", "--json",
+    assert_tool(&variables, 0, "redis://given:6379/0\n", "", "config", "url",
+                "-u", "redis://given", NULL);
+    assert_tool(&variables, 0, "redis://first:6379/0\n", "", "config", "url",
                 NULL);
-    assert_tool(&second, 0, "redis://second:6379/0\n", "", "url", NULL);
-    assert_tool(&third, 0, "redis://third:6379/0\n", "", "url", NULL);
+    assert_tool(&variables, 0, "\"from\":\"LATCHKEY_URL\"", "", "config", "url",
+                "--json", NULL);
+    assert_tool(&second, 0, "redis://second:6379/0\n", "", "config", "url",
+                NULL);
+    assert_tool(&third, 0, "redis://third:6379/0\n", "", "config", "url", NULL);
     from[strlen(from) - 1] = '\0';
-    assert_tool(&third, 0, from, "", "url", "--json", NULL);
+    assert_tool(&third, 0, from, "", "config", "url", "--json", NULL);
 }
 
 /* It was most often made of another one that is not set. */
-static void an_empty_variable_is_refused(NO_STATE)
+CHECK_TEST(an_empty_variable_is_refused)
 {
     const char *empty[] = {"REDIS_URL=", NULL};
     const char *second[] = {"REDIS_URL=redis://second", NULL};
@@ -84,29 +88,33 @@ static void an_empty_variable_is_refused(NO_STATE)
     const tool_how unused = {.url = "redis://first", .env = empty};
     const tool_how files = {.url = "redis://first", .env = no_file};
 
-    assert_tool(&first, 64, "", "url: LATCHKEY_URL is set, but empty", "url",
-                NULL);
-    assert_tool(&first, 64, "", "run: LATCHKEY_URL is set, but empty", "run",
+    assert_tool(&first, 64, "", "config: LATCHKEY_URL is set, but empty",
+                "config", "url", NULL);
+    assert_tool(&first, 64, "", "lock: LATCHKEY_URL is set, but empty", "lock",
                 "n", "true", NULL);
-    assert_tool(&other, 64, "", "REDIS_URL is set, but empty", "url", NULL);
-    assert_tool(&unused, 0, "redis://first:6379/0\n", "", "url", NULL);
-    assert_tool(&first, 0, "redis://h:6379/0\n", "", "url", "-uredis://h",
+    assert_tool(&other, 64, "", "REDIS_URL is set, but empty", "config", "url",
                 NULL);
-    assert_tool(&files, 64, "", "LATCHKEY_CONFIG is set, but empty", "url",
+    assert_tool(&unused, 0, "redis://first:6379/0\n", "", "config", "url",
                 NULL);
-    assert_tool(&unused, 64, "", "--url is empty", "url", "--url=", NULL);
+    assert_tool(&first, 0, "redis://h:6379/0\n", "", "config", "url",
+                "-uredis://h", NULL);
+    assert_tool(&files, 64, "", "LATCHKEY_CONFIG is set, but empty", "config",
+                "url", NULL);
+    assert_tool(&unused, 64, "", "--url is empty", "config", "url",
+                "--url=", NULL);
 }
 
-static void a_password_is_not_shown(NO_STATE)
+CHECK_TEST(a_password_is_not_shown)
 {
     const tool_how how = {.url = "redis://app:s3cret@h/2?offline_ms=7s"};
 
     assert_tool(&how, 0, "redis://app:***@h:6379/2?offline_ms=7000ms\n", "",
-                "url", NULL);
-    assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n", "", "url",
-                "unix://:s3cret@/run/a%20b?db=3", NULL);
+                "config", "url", NULL);
+    assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n", "", "config", "url",
+                "-uunix://:s3cret@/run/a%20b?db=3", NULL);
     assert_tool(NULL, 0, "redis://[::1]:6380/0?name=x&interop=redisson\n", "",
-                "url", "redis://[::1]:6380?name=x&interop=redisson", NULL);
+                "config", "url", "-uredis://[::1]:6380?name=x&interop=redisson",
+                NULL);
 }
 
 /* What a terminal shows, which ends a line in its own way. */
@@ -114,7 +122,7 @@ static void
 assert_shown(const char *expected, const char *option, const char *url)
 {
     static const tool_how how = {.has_terminal = true};
-    tool *t = tool_start(&how, "url", option, url, NULL);
+    tool *t = tool_start(&how, "config", "url", option, "-u", url, NULL);
     char shown[1024];
     size_t size = 0;
 
@@ -130,7 +138,7 @@ assert_shown(const char *expected, const char *option, const char *url)
 }
 
 /* On a terminal: a program reads the URL alone. */
-static void it_is_said_what_a_url_means(NO_STATE)
+CHECK_TEST(it_is_said_what_a_url_means)
 {
     static const char *const urls[][2] = {
         {"redis://u:p@h/2",
@@ -175,23 +183,25 @@ static void it_is_said_what_a_url_means(NO_STATE)
     assert_shown("redis://h:6379/0\n", "--quiet", "redis://h");
 }
 
-static void what_is_not_understood_is_78(NO_STATE)
+TEST(what_is_not_understood_is_78)
 {
     const char *env[] = {config, NULL};
     const tool_how how = {.env = env};
 
     write_file(file, "url = redis://h\nurk = 1\n");
-    assert_tool(&how, 78, "", "config:2: there is no setting 'urk'", "url",
-                NULL);
+    assert_tool(&how, 78, "", "config:2: there is no setting 'urk'", "config",
+                "url", NULL);
     write_file(file, "redis://:p=w@h\n");
-    assert_tool(&how, 78, "", "there is no setting 'redis://'", "url", NULL);
+    assert_tool(&how, 78, "", "there is no setting 'redis://'", "config", "url",
+                NULL);
     write_file(file, "redis://h\n");
-    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url", NULL);
-    assert_tool(NULL, 78, "", "the URL of the command line: ", "url",
-                "gopher://h", NULL);
+    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "config",
+                "url", NULL);
+    assert_tool(NULL, 78, "", "the URL of --url: ", "config", "url",
+                "-ugopher://h", NULL);
 }
 
-static void a_scheme_that_is_nearly_one_is_guessed(NO_STATE)
+CHECK_TEST(a_scheme_that_is_nearly_one_is_guessed)
 {
     static const char *const urls[][2] = {{"redis//h", "redis"},
                                           {"reddis://h", "redis"},
@@ -204,14 +214,15 @@ static void a_scheme_that_is_nearly_one_is_guessed(NO_STATE)
         (void)snprintf(wanted, sizeof(wanted),
                        "its scheme is not known\n  did you mean %s://?",
                        urls[i][1]);
-        assert_tool(NULL, 78, "", wanted, "url", urls[i][0], NULL);
+        assert_tool(NULL, 78, "", wanted, "config", "url", "-u", urls[i][0],
+                    NULL);
     }
-    assert_tool(NULL, 78, "", "write redis://host:port or unix:/path", "url",
-                "gopher://h", NULL);
-    assert_tool(NULL, 78, "", "port", "url", "redis://h:x", NULL);
+    assert_tool(NULL, 78, "", "write redis://host:port or unix:/path", "config",
+                "url", "-ugopher://h", NULL);
+    assert_tool(NULL, 78, "", "port", "config", "url", "-uredis://h:x", NULL);
 }
 
-static void config_tells_each_value_and_who_says_so(NO_STATE)
+TEST(config_tells_each_value_and_who_says_so)
 {
     char from[256];
     const char *env[] = {config, "LATCHKEY_SERVER_PROGRAM=valkey", NULL};
@@ -244,7 +255,7 @@ static void config_tells_each_value_and_who_says_so(NO_STATE)
 }
 
 /* Another server than the one that was meant is worse than none. */
-static void a_file_that_cannot_be_read_is_78(NO_STATE)
+TEST(a_file_that_cannot_be_read_is_78)
 {
     const char *env[] = {"LATCHKEY_CONFIG=/tmp", NULL};
     const char *loop[] = {config, NULL};
@@ -253,26 +264,28 @@ static void a_file_that_cannot_be_read_is_78(NO_STATE)
     const tool_how around = {.env = loop};
     const tool_how wrong = {.env = typo};
 
-    assert_tool(&how, 78, "", "/tmp: it is not a regular file", "url", NULL);
+    assert_tool(&how, 78, "", "/tmp: it is not a regular file", "config", "url",
+                NULL);
     assert_tool(&wrong, 78, "", "LATCHKEY_CONFIG: /nonexistent: No such file",
-                "run", "n", "true", NULL);
+                "lock", "n", "true", NULL);
     assert_int_equal(symlink(file, file), 0);
-    assert_tool(&around, 78, "", "Too many levels", "url", NULL);
+    assert_tool(&around, 78, "", "Too many levels", "config", "url", NULL);
 }
 
-static void a_broken_file_is_told_of_whatever_counts(NO_STATE)
+TEST(a_broken_file_is_told_of_whatever_counts)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.url = "redis://h", .env = env};
 
     write_file(file, "url redis://meant\n");
-    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url", NULL);
-    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url",
-                "-uredis://h", NULL);
+    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "config",
+                "url", NULL);
+    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "config",
+                "url", "-uredis://h", NULL);
 }
 
 /* Whoever can write to it chooses the server, and the program that is run. */
-static void a_file_that_others_can_write_is_refused(NO_STATE)
+TEST(a_file_that_others_can_write_is_refused)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.env = env};
@@ -281,41 +294,43 @@ static void a_file_that_others_can_write_is_refused(NO_STATE)
     for (mode_t others = 020; others != 0; others = others == 020 ? 02 : 0) {
         assert_int_equal(chmod(file, 0600 | others), 0);
         assert_tool(&how, 78, "", "others may write to it\n  chmod go-w ",
-                    "url", NULL);
+                    "config", "url", NULL);
     }
     assert_int_equal(chmod(file, 0644), 0);
-    assert_tool(&how, 0, "redis://h:6379/0\n", "", "url", NULL);
+    assert_tool(&how, 0, "redis://h:6379/0\n", "", "config", "url", NULL);
     if (geteuid() != 0)
         skip();
     assert_int_equal(chown(file, 65534, 65534), 0);
     assert_tool(&how, 78, "", "it belongs to user 65534, neither to you nor",
-                "url", NULL);
+                "config", "url", NULL);
 }
 
-static void a_pipe_in_its_place_holds_nobody_up(NO_STATE)
+TEST(a_pipe_in_its_place_holds_nobody_up)
 {
     const char *env[] = {config, NULL};
     const tool_how how = {.env = env};
 
     assert_int_equal(mkfifo(file, 0600), 0);
-    assert_tool(&how, 78, "", "it is not a regular file", "url", NULL);
+    assert_tool(&how, 78, "", "it is not a regular file", "config", "url",
+                NULL);
 }
 
 /* With too little memory for its line it was an empty one. */
-static void a_file_of_any_size_is_no_empty_one(NO_STATE)
+TEST(a_file_of_any_size_is_no_empty_one)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.env = env};
 
     write_file(file, "url = redis://h\n");
     assert_int_equal(truncate(file, (off_t)1 << 36), 0);
-    assert_tool(&how, 78, "", "it is larger than 65536 bytes", "url", NULL);
+    assert_tool(&how, 78, "", "it is larger than 65536 bytes", "config", "url",
+                NULL);
     assert_int_equal(truncate(file, 100), 0);
-    assert_tool(&how, 78, "", "it is not text", "url", NULL);
+    assert_tool(&how, 78, "", "it is not text", "config", "url", NULL);
 }
 
 /* The system's file may hold a password for root alone. */
-static void a_file_for_others_counts_only_where_it_is_needed(NO_STATE)
+TEST(a_file_for_others_counts_only_where_it_is_needed)
 {
     const char *env[] = {home, NULL};
     const tool_how how = {.env = env};
@@ -325,40 +340,19 @@ static void a_file_for_others_counts_only_where_it_is_needed(NO_STATE)
         skip(); /* root may read it */
     write_file(file, "url = redis://meant\n");
     assert_int_equal(chmod(file, 0), 0);
-    assert_tool(&how, 78, "", "config: Permission denied", "url", NULL);
-    assert_tool(&said, 0, "redis://h:6379/0\n", "", "url", NULL);
+    assert_tool(&how, 78, "", "config: Permission denied", "config", "url",
+                NULL);
+    assert_tool(&said, 0, "redis://h:6379/0\n", "", "config", "url", NULL);
 }
 
-static void the_private_server_can_be_forbidden(NO_STATE)
+CHECK_TEST(the_private_server_can_be_forbidden)
 {
     const tool_how none = {.url = "none"};
 
     assert_tool(&none, 78, "",
                 "no server is configured, and LATCHKEY_URL forbids the private",
-                "run", "n", "true", NULL);
+                "lock", "n", "true", NULL);
     assert_tool(&none, 0, "url = none\npassword-file", "", "config", NULL);
-    assert_tool(&none, 0, "redis://h:6379/0\n", "", "url", "-uredis://h", NULL);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, end)
-    const struct CMUnitTest tests[] = {
-        TEST(the_first_who_says_something_counts),
-        cmocka_unit_test(an_empty_variable_is_refused),
-        cmocka_unit_test(a_password_is_not_shown),
-        cmocka_unit_test(it_is_said_what_a_url_means),
-        cmocka_unit_test(the_private_server_can_be_forbidden),
-        cmocka_unit_test(a_scheme_that_is_nearly_one_is_guessed),
-        TEST(what_is_not_understood_is_78),
-        TEST(config_tells_each_value_and_who_says_so),
-        TEST(a_file_that_cannot_be_read_is_78),
-        TEST(a_broken_file_is_told_of_whatever_counts),
-        TEST(a_file_that_others_can_write_is_refused),
-        TEST(a_pipe_in_its_place_holds_nobody_up),
-        TEST(a_file_of_any_size_is_no_empty_one),
-        TEST(a_file_for_others_counts_only_where_it_is_needed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_tool(&none, 0, "redis://h:6379/0\n", "", "config", "url",
+                "-uredis://h", NULL);
 }

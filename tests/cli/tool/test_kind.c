@@ -20,13 +20,15 @@ static void assert_refused(const char *const *arguments, const char *wanted)
     tool_free(t);
 }
 
-static void a_semaphore_wants_sem(NO_STATE)
+CHECK_TEST(a_semaphore_wants_sem)
 {
-    static const char said[] = "'s' is in use as a semaphore\n"
-                               "  say --sem N, or use another name; `latchkey "
-                               "forget` frees this one once nobody uses it\n";
+    static const char said[] =
+        "'s' is in use as a semaphore\n"
+        "  that is `latchkey semaphore`, or -p N of hold "
+        "and acquire, or use another name; `latchkey "
+        "forget` frees this one once nobody uses it\n";
 
-    assert_tool(&how, 0, NULL, NULL, "sem", "-p", "2", "s", "true", NULL);
+    assert_tool(&how, 0, NULL, NULL, "semaphore", "-p", "2", "s", "true", NULL);
     assert_refused((const char *[]){"lock", "s", "true", NULL}, said);
     assert_refused((const char *[]){"lock", "-x", "s", "true", NULL}, said);
     assert_refused((const char *[]){"hold", "s", NULL}, said);
@@ -38,28 +40,30 @@ static void a_semaphore_wants_sem(NO_STATE)
 }
 
 /* Nobody is told to leave out what was not written. */
-static void a_command_of_one_kind_names_the_other_command(NO_STATE)
+CHECK_TEST(a_command_of_one_kind_names_the_other_command)
 {
     static const char said[] = "'l' is in use as a plain lock\n"
                                "  that is for `latchkey lock`, or use another "
                                "name; `latchkey forget` frees";
 
     assert_tool(&how, 0, NULL, NULL, "acquire", "l", "--lease", "1h", NULL);
-    assert_refused((const char *[]){"sem", "l", "true", NULL}, said);
-    assert_refused((const char *[]){"sem", "-p", "2", "l", "true", NULL}, said);
-    assert_refused((const char *[]){"sem", "--resize", "2", "l", NULL}, said);
+    assert_refused((const char *[]){"semaphore", "l", "true", NULL}, said);
+    assert_refused((const char *[]){"semaphore", "-p", "2", "l", "true", NULL},
+                   said);
+    assert_refused((const char *[]){"semaphore", "--resize", "2", "l", NULL},
+                   said);
     assert_refused((const char *[]){"read", "l", "true", NULL}, said);
     assert_refused((const char *[]){"latch", "set", "l", "2", NULL}, said);
-    assert_refused((const char *[]){"lock", "--sem", "2", "l", "true", NULL},
-                   "  leave out --sem, or use another name; ");
+    assert_refused((const char *[]){"hold", "-p2", "l", NULL},
+                   "  leave out -p, or use another name; ");
     assert_tool(&how, 0, NULL, NULL, "latch", "set", "d", "2", NULL);
     assert_refused((const char *[]){"lock", "d", "true", NULL},
                    "'d' is in use as a latch\n  use another name; ");
-    assert_refused((const char *[]){"sem", "d", "true", NULL},
+    assert_refused((const char *[]){"semaphore", "d", "true", NULL},
                    "  that is for `latchkey latch`, or use another name; ");
 }
 
-static void a_plain_lock_and_a_read_write_lock_are_told_apart(NO_STATE)
+CHECK_TEST(a_plain_lock_and_a_read_write_lock_are_told_apart)
 {
     assert_tool(&how, 0, NULL, NULL, "acquire", "plain", "--lease", "1h", NULL);
     assert_refused((const char *[]){"lock", "-s", "plain", "true", NULL},
@@ -72,7 +76,7 @@ static void a_plain_lock_and_a_read_write_lock_are_told_apart(NO_STATE)
                    "  say -s to read, -x to write, or use another name; ");
 }
 
-static void a_key_of_somebody_else_is_something_else(NO_STATE)
+CHECK_TEST(a_key_of_somebody_else_is_something_else)
 {
     assert_int_equal(server_integer(redis, "RPUSH list 1"), 1);
     assert_refused((const char *[]){"lock", "list", "true", NULL},
@@ -80,14 +84,4 @@ static void a_key_of_somebody_else_is_something_else(NO_STATE)
                    "  use another name\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_semaphore_wants_sem),
-        cmocka_unit_test(a_command_of_one_kind_names_the_other_command),
-        cmocka_unit_test(a_plain_lock_and_a_read_write_lock_are_told_apart),
-        cmocka_unit_test(a_key_of_somebody_else_is_something_else),
-    };
-
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
-}
+CHECK_GROUP(tooling_start, tooling_stop)

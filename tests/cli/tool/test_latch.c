@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tooling.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 10000 };
 
 /* On a server that evicts nothing they would stay for ever. */
-static void what_the_tool_makes_ends_by_itself(NO_STATE)
+TOOLING_TEST(what_the_tool_makes_ends_by_itself)
 {
     assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
     assert_in_range(server_integer(redis, "TTL l"), 604000, 604800);
@@ -26,14 +27,14 @@ static void what_the_tool_makes_ends_by_itself(NO_STATE)
     assert_in_range(server_integer(redis, "TTL a"), 3000, 3600);
 }
 
-static void a_barrier_that_nobody_is_at_is_away(NO_STATE)
+TOOLING_TEST(a_barrier_that_nobody_is_at_is_away)
 {
     assert_tool(&how, 75, "", NULL, "barrier", "-n2", "-w1", "b", NULL);
     assert_int_equal(server_integer(redis, "EXISTS b"), 0);
     assert_tool(&how, 0, "", NULL, "ls", "--no-header", NULL);
 }
 
-static void it_opens_when_all_has_happened(NO_STATE)
+TOOLING_TEST(it_opens_when_all_has_happened)
 {
     tool *t;
 
@@ -52,15 +53,16 @@ static void it_opens_when_all_has_happened(NO_STATE)
                 "l", "--json", NULL);
 }
 
-static void it_can_be_reset_and_deleted(NO_STATE)
+TOOLING_TEST(it_can_be_reset_and_deleted)
 {
     assert_tool(&how, 0, "", "", "latch", "reset", "l", "1", NULL);
     assert_tool(&how, 0, "1\n", "", "latch", "count", "l", NULL);
     assert_tool(&how, 0, "", "", "latch", "delete", "l", NULL);
-    assert_tool(&how, 75, "", "l: ", "latch", "count", "l", NULL);
+    assert_tool(&how, 75, "", "latch 'l' is not set yet", "latch", "count", "l",
+                NULL);
 }
 
-static void any_name_is_good_json(NO_STATE)
+TOOLING_TEST(any_name_is_good_json)
 {
     static const char name[] = "a\"\\\x01\n\xc3\xa9\xff\xed\xa0\x80\xc0\xaf";
 
@@ -83,7 +85,7 @@ static bool is_coloured(const char *const *env, const char *option)
     return is_coloured_so;
 }
 
-static void colours_go_to_who_wants_them(NO_STATE)
+TOOLING_TEST(colours_go_to_who_wants_them)
 {
     static const char *const none[] = {NULL};
     static const char *const force[] = {"CLICOLOR_FORCE=1", NULL};
@@ -99,7 +101,7 @@ static void colours_go_to_who_wants_them(NO_STATE)
 }
 
 /* The number of standard output is not that of a connection then. */
-static void a_stream_that_is_closed_stays_so(NO_STATE)
+TOOLING_TEST(a_stream_that_is_closed_stays_so)
 {
     const tool_how shell = {.url = server_url(redis), .program = "sh"};
 
@@ -108,7 +110,7 @@ static void a_stream_that_is_closed_stays_so(NO_STATE)
                 LK_TOOL " latch count l <&- >&-", NULL);
 }
 
-static void a_wrong_line_is_64(NO_STATE)
+TOOLING_TEST(a_wrong_line_is_64)
 {
     assert_tool(&how, 64, "", "'open' is none of set|down", "latch", "open",
                 "l", NULL);
@@ -124,9 +126,8 @@ static void a_wrong_line_is_64(NO_STATE)
 }
 
 /* data: how many "b" still awaits, in digits. */
-static bool are_awaited(void *data)
+static bool are_awaited(const char *count)
 {
-    const char *count = data;
     tool *t = tool_start(&how, "latch", "count", "b", NULL);
     bool are = tool_wait(t, SOON_MS) == 0 &&
                strncmp(tool_out(t), count, strlen(count)) == 0;
@@ -135,13 +136,13 @@ static bool are_awaited(void *data)
     return are;
 }
 
-static void nobody_passes_a_barrier_before_all_are_there(NO_STATE)
+TOOLING_TEST(nobody_passes_a_barrier_before_all_are_there)
 {
     char two[] = "2";
     tool *first = tool_start(&how, "barrier", "b", "-n3", NULL);
     tool *second;
 
-    assert_true(wait_until(are_awaited, two, SOON_MS));
+    assert_soon(are_awaited(two), SOON_MS);
     assert_tool(&how, 75, "",
                 "latchkey barrier: barrier 'b': 2 of 3 came in "
                 "time\n  start it again ",
@@ -153,18 +154,19 @@ static void nobody_passes_a_barrier_before_all_are_there(NO_STATE)
     assert_int_equal(tool_wait(second, SOON_MS), 0);
 }
 
-static void who_is_told_to_end_takes_the_arrival_back(NO_STATE)
+TOOLING_TEST(who_is_told_to_end_takes_the_arrival_back)
 {
     char one[] = "1";
     tool *first = tool_start(&how, "barrier", "b", "-n2", NULL);
 
-    assert_true(wait_until(are_awaited, one, SOON_MS));
+    assert_soon(are_awaited(one), SOON_MS);
     assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
     assert_int_equal(tool_wait(first, SOON_MS), 143);
-    assert_tool(&how, 75, "", "nothing is set", "latch", "count", "b", NULL);
+    assert_tool(&how, 75, "", "latch: latch 'b' is not set yet", "latch",
+                "count", "b", NULL);
 }
 
-static void a_member_counts_once(NO_STATE)
+TOOLING_TEST(a_member_counts_once)
 {
     assert_tool(&how, 0, "", "", "latch", "arrive", "m", "2", "--as", "me",
                 NULL);
@@ -178,7 +180,7 @@ static void a_member_counts_once(NO_STATE)
 }
 
 /* With the first look and at each change. */
-static void whoever_waits_says_for_how_many(NO_STATE)
+TOOLING_TEST(whoever_waits_says_for_how_many)
 {
     tool *t;
 
@@ -197,7 +199,7 @@ static void whoever_waits_says_for_how_many(NO_STATE)
     assert_int_equal(tool_wait(t, SOON_MS), 0);
 }
 
-static void a_quiet_wait_says_nothing(NO_STATE)
+TOOLING_TEST(a_quiet_wait_says_nothing)
 {
     tool *loud = tool_start(&how, "barrier", "b", "-n3", NULL);
     tool *quiet = tool_start(&how, "barrier", "-q", "b", "-n3", NULL);
@@ -208,23 +210,22 @@ static void a_quiet_wait_says_nothing(NO_STATE)
     assert_string_equal(tool_err(quiet), "");
 }
 
-int main(void)
+TOOLING_TEST(a_command_is_run_once_all_are_there)
 {
-    const struct CMUnitTest tests[] = {
-        TOOLING_TEST(it_opens_when_all_has_happened),
-        TOOLING_TEST(what_the_tool_makes_ends_by_itself),
-        TOOLING_TEST(a_barrier_that_nobody_is_at_is_away),
-        TOOLING_TEST(it_can_be_reset_and_deleted),
-        TOOLING_TEST(any_name_is_good_json),
-        TOOLING_TEST(colours_go_to_who_wants_them),
-        TOOLING_TEST(a_stream_that_is_closed_stays_so),
-        TOOLING_TEST(a_wrong_line_is_64),
-        TOOLING_TEST(nobody_passes_a_barrier_before_all_are_there),
-        TOOLING_TEST(who_is_told_to_end_takes_the_arrival_back),
-        TOOLING_TEST(a_member_counts_once),
-        TOOLING_TEST(whoever_waits_says_for_how_many),
-        TOOLING_TEST(a_quiet_wait_says_nothing),
-    };
+    tool *first = tool_start(&how, "barrier", "b", "--count", "2", "--", "sh",
+                             "-c", "echo in; kill -TERM $$", NULL);
 
-    return cmocka_run_group_tests(tests, tooling_start, tooling_stop);
+    tool_wait_err(first, "waiting for", SOON_MS);
+    assert_string_equal(tool_out(first), "");
+    assert_tool(&how, 3, "x\n", "", "barrier", "-q", "b", "--count", "2", "--",
+                "sh", "-c", "echo x; exit 3", NULL);
+    assert_int_equal(tool_wait(first, SOON_MS), 128 + SIGTERM);
+    assert_string_equal(tool_out(first), "in\n");
+    tool_free(first);
+    assert_tool(&how, 127, "", "no-such-thing: No such file", "barrier", "c",
+                "-n1", "--", "no-such-thing", NULL);
+    assert_tool(&how, 75, "", NULL, "barrier", "d", "-n2", "-w0.2", "--",
+                "echo", "ran", NULL);
 }
+
+CHECK_GROUP(tooling_start, tooling_stop)

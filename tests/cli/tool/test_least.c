@@ -33,7 +33,7 @@ static void assert_refused(const char *url)
     assert_non_null(strstr(lk_last_error(), lacks));
 }
 
-static void every_url_with_tls_is_refused_by_name(NO_STATE)
+CHECK_TEST(every_url_with_tls_is_refused_by_name)
 {
     assert_refused("rediss://localhost");
     assert_refused("valkeys://localhost:6380/1?tls_verify=none");
@@ -43,7 +43,7 @@ static void every_url_with_tls_is_refused_by_name(NO_STATE)
 }
 
 /* A port that anybody could listen on hears of nobody. */
-static void nothing_goes_out_in_plain_text(NO_STATE)
+CHECK_TEST(nothing_goes_out_in_plain_text)
 {
     uint16_t port = 0;
     int listener = socket_listen_tcp(&port);
@@ -55,7 +55,7 @@ static void nothing_goes_out_in_plain_text(NO_STATE)
     (void)close(listener);
 }
 
-static void the_tool_says_so(NO_STATE)
+CHECK_TEST_OF(the_tool_says_so, NO_STATE, NULL, end)
 {
     const tool_how tls = {.url = "rediss://localhost:1"};
     const tool_how plain = {.url = "redis://localhost:1"};
@@ -65,15 +65,4 @@ static void the_tool_says_so(NO_STATE)
                 "was built without an HTTP server: build it where "
                 "libmicrohttpd-dev is installed",
                 "serve", "--listen", "0", NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_url_with_tls_is_refused_by_name),
-        cmocka_unit_test(nothing_goes_out_in_plain_text),
-        cmocka_unit_test_teardown(the_tool_says_so, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

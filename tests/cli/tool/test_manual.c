@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tool.h"
 
 enum { WORD = 64, TEXT = 1 << 18 };
@@ -154,7 +155,7 @@ static void check_options(const char *command)
     }
 }
 
-static void every_command_and_option_is_told_of(NO_STATE)
+CHECK_TEST(every_command_and_option_is_told_of)
 {
     static const char *const arguments[] = {"__complete", "", NULL};
     char *at = wanted;
@@ -234,7 +235,7 @@ static void check_words(const char *text, const char *where)
     }
 }
 
-static void no_other_command_or_option_is_told_of(NO_STATE)
+CHECK_TEST(no_other_command_or_option_is_told_of)
 {
     static char text[TEXT];
 
@@ -260,7 +261,7 @@ static void codes_of(const char *text, const char *mark, char to[WORD * 2])
     }
 }
 
-static void all_tables_of_exit_codes_are_the_same(NO_STATE)
+CHECK_TEST(all_tables_of_exit_codes_are_the_same)
 {
     static const char *const arguments[] = {"help", NULL};
     static char help[TEXT];
@@ -281,6 +282,22 @@ static void all_tables_of_exit_codes_are_the_same(NO_STATE)
 
 /* ---- the form ----------------------------------------------------------- */
 
+/* Whether each line is the one that groff 1.23 has of a page with a version in
+   place of a date. */
+static bool asks_for_a_date_alone(const char *lines)
+{
+    const char *end;
+
+    for (; *lines != '\0'; lines = end + 1) {
+        const char *found = strstr(lines, ".TH missing third argument");
+
+        end = strchr(lines, '\n');
+        if (end == NULL || found == NULL || found > end)
+            return false;
+    }
+    return true;
+}
+
 static void groff_takes(const char *text, const char *width, const char *name)
 {
     const int fd = memfd_create("page", MFD_CLOEXEC);
@@ -293,13 +310,13 @@ static void groff_takes(const char *text, const char *width, const char *name)
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     t = tool_start_list(&how, arguments);
-    if (tool_wait(t, 60000) != 0 || tool_err(t)[0] != '\0')
+    if (tool_wait(t, 60000) != 0 || !asks_for_a_date_alone(tool_err(t)))
         fail_msg("%s, %s: %s", name, width, tool_err(t));
     tool_free(t);
     (void)close(fd);
 }
 
-static void groff_finds_no_fault_with_the_pages(NO_STATE)
+CHECK_TEST(groff_finds_no_fault_with_the_pages)
 {
     const tool_how look = {.program = "groff"};
 
@@ -321,26 +338,10 @@ static void groff_finds_no_fault_with_the_pages(NO_STATE)
     }
 }
 
-/* ---- other names -------------------------------------------------------- */
-
-static void another_name_has_a_page_that_names_the_commands(NO_STATE)
+CHECK_TEST(what_is_for_shells_and_the_build_has_no_page)
 {
-    assert_tool(NULL, 0, ".so man1/latchkey-semaphore.1\n", "", "__manual",
-                "sem", NULL);
-    assert_true(has_word(names, "sem"));
     assert_true(has_word(names, "semaphore"));
     assert_false(has_word(names, "__manual"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command_and_option_is_told_of),
-        cmocka_unit_test(no_other_command_or_option_is_told_of),
-        cmocka_unit_test(all_tables_of_exit_codes_are_the_same),
-        cmocka_unit_test(groff_finds_no_fault_with_the_pages),
-        cmocka_unit_test(another_name_has_a_page_that_names_the_commands),
-    };
-
-    return cmocka_run_group_tests(tests, texts_make, NULL);
-}
+CHECK_GROUP(texts_make, NULL)

@@ -89,9 +89,11 @@ assert_refused(const char *url, const char *const *env, const char *words)
     assert_tool(&how, 77, "", words, "lock", "n", "--", "echo", "x", NULL);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, end)
+
 /* ---- where it comes from ------------------------------------------------ */
 
-static void each_source_is_enough(NO_STATE)
+TEST(each_source_is_enough)
 {
     char config[TEXT_SIZE], line[TEXT_SIZE];
     const char *variable[] = {"LATCHKEY_PASSWORD=right", NULL};
@@ -109,7 +111,7 @@ static void each_source_is_enough(NO_STATE)
 }
 
 /* Each right one stands before all that come after it. */
-static void the_first_source_counts(NO_STATE)
+TEST(the_first_source_counts)
 {
     char url[URL_SIZE], file[TEXT_SIZE], config[TEXT_SIZE], line[TEXT_SIZE];
     const char *wrong[] = {"LATCHKEY_PASSWORD=wrong", file,
@@ -133,7 +135,7 @@ static void the_first_source_counts(NO_STATE)
                    ", the password from LATCHKEY_PASSWORD");
 }
 
-static void a_user_in_the_url_goes_with_it(NO_STATE)
+TEST(a_user_in_the_url_goes_with_it)
 {
     char url[URL_SIZE];
     const char *hers[] = {"LATCHKEY_PASSWORD=hers", NULL};
@@ -146,7 +148,7 @@ static void a_user_in_the_url_goes_with_it(NO_STATE)
 }
 
 /* Its server has none, and would refuse one. */
-static void the_private_server_gets_none(NO_STATE)
+TEST(the_private_server_gets_none)
 {
     char variable[TEXT_SIZE];
     const char *env[] = {variable, "LATCHKEY_PASSWORD=right", NULL};
@@ -171,7 +173,7 @@ static bool is_told(void *how)
     return is_good;
 }
 
-static void completion_has_it_as_well(NO_STATE)
+TEST(completion_has_it_as_well)
 {
     const char *env[] = {right_file, NULL};
     tool_how how = {.url = server_url(redis), .env = env};
@@ -180,7 +182,7 @@ static void completion_has_it_as_well(NO_STATE)
     assert_true(wait_until(is_told, &how, 10000));
 }
 
-static void an_empty_variable_is_refused(NO_STATE)
+TEST(an_empty_variable_is_refused)
 {
     const char *first[] = {"LATCHKEY_PASSWORD=", NULL};
     const char *last[] = {"REDISCLI_AUTH=", NULL};
@@ -202,7 +204,7 @@ static void assert_file_refused(const char *variable, const char *words)
     assert_tool(&how, 78, "", words, "lock", "n", "--", "echo", "x", NULL);
 }
 
-static void a_file_has_one_line(NO_STATE)
+TEST(a_file_has_one_line)
 {
     char variable[TEXT_SIZE], text[1100];
     const char *env[] = {variable, NULL};
@@ -228,7 +230,7 @@ static void a_file_has_one_line(NO_STATE)
                         "/dev/null/password: Not a directory");
 }
 
-static void a_file_that_others_may_read_is_refused(NO_STATE)
+TEST(a_file_that_others_may_read_is_refused)
 {
     static const mode_t rights[] = {0640, 0620, 0604, 0602, 0610};
     char variable[TEXT_SIZE];
@@ -252,7 +254,7 @@ static void a_file_that_others_may_read_is_refused(NO_STATE)
 
 /* Neither in the environment of a command nor in what the kernel shows of the
    tool's. */
-static void nobody_finds_it_in_an_environment(NO_STATE)
+TEST(nobody_finds_it_in_an_environment)
 {
     static const char script[] =
         "env; tr '\\0' '\\n' </proc/$PPID/environ; echo seen";
@@ -278,7 +280,7 @@ assert_silent(const tool_how *how, const char *command, const char *option)
     tool_free(t);
 }
 
-static void no_command_tells_it(NO_STATE)
+TEST(no_command_tells_it)
 {
     static const char *const commands[] = {"config", "url", "ls", "doctor"};
     char file[TEXT_SIZE];
@@ -298,7 +300,7 @@ static void no_command_tells_it(NO_STATE)
     }
 }
 
-static void config_tells_whose_it_is(NO_STATE)
+TEST(config_tells_whose_it_is)
 {
     const char *variable[] = {"LATCHKEY_PASSWORD=right", NULL};
     const char *file[] = {right_file, NULL};
@@ -313,22 +315,4 @@ static void config_tells_whose_it_is(NO_STATE)
                 "", "config", "--json", NULL);
 }
 
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_teardown(test, end)
-    const struct CMUnitTest tests[] = {
-        TEST(each_source_is_enough),
-        TEST(the_first_source_counts),
-        TEST(a_user_in_the_url_goes_with_it),
-        TEST(the_private_server_gets_none),
-        TEST(completion_has_it_as_well),
-        TEST(an_empty_variable_is_refused),
-        TEST(a_file_has_one_line),
-        TEST(a_file_that_others_may_read_is_refused),
-        TEST(nobody_finds_it_in_an_environment),
-        TEST(no_command_tells_it),
-        TEST(config_tells_whose_it_is),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/server.h"
 #include "support/tool.h"
@@ -60,7 +61,7 @@ static int stop(NO_STATE)
     return 0;
 }
 
-static void a_profile_beats_the_head(NO_STATE)
+CHECK_TEST(a_profile_beats_the_head)
 {
     const char *env[] = {config, NULL};
     const char *chosen[] = {config, "LATCHKEY_PROFILE=first", NULL};
@@ -68,29 +69,30 @@ static void a_profile_beats_the_head(NO_STATE)
     const tool_how first = {.env = chosen};
 
     write_file(two);
-    assert_tool(&none, 0, "redis://head:6379/0\n", "", "url", NULL);
-    assert_tool(&first, 0, "redis://first:6379/0\n", "", "url", NULL);
+    assert_tool(&none, 0, "redis://head:6379/0\n", "", "config", "url", NULL);
+    assert_tool(&first, 0, "redis://first:6379/0\n", "", "config", "url", NULL);
     assert_tool(&first, 0, "redis://second:6379/0\n", "", "--profile",
-                "second.1", "url", NULL);
-    assert_tool(&none, 0, "redis://first:6379/0\n", "", "url",
+                "second.1", "config", "url", NULL);
+    assert_tool(&none, 0, "redis://first:6379/0\n", "", "config", "url",
                 "--profile=first", NULL);
     assert_tool(&first, 0, "server-program = valkey-server\n    from ", "",
                 "config", "--explain", NULL);
 }
 
-static void variables_and_options_beat_a_profile(NO_STATE)
+CHECK_TEST(variables_and_options_beat_a_profile)
 {
     const char *env[] = {config, "LATCHKEY_PROFILE=first", NULL};
     const tool_how both = {.url = "redis://variable", .env = env};
 
     write_file(two);
-    assert_tool(&both, 0, "redis://variable:6379/0\n", "", "url", NULL);
-    assert_tool(&both, 0, "redis://option:6379/0\n", "", "url",
+    assert_tool(&both, 0, "redis://variable:6379/0\n", "", "config", "url",
+                NULL);
+    assert_tool(&both, 0, "redis://option:6379/0\n", "", "config", "url",
                 "--url=redis://option", NULL);
 }
 
 /* Wherever the section of its name stands once more. */
-static void the_last_line_of_a_profile_counts(NO_STATE)
+CHECK_TEST(the_last_line_of_a_profile_counts)
 {
     const char *env[] = {config, "LATCHKEY_PROFILE=a", NULL};
     const tool_how how = {.env = env};
@@ -98,11 +100,11 @@ static void the_last_line_of_a_profile_counts(NO_STATE)
     write_file("[profile a]\nurl = redis://one\n[profile b]\n"
                "url = redis://other\n[profile a]\nurl = redis://two\n"
                "[profile b]\nurl = redis://other\n");
-    assert_tool(&how, 0, "redis://two:6379/0\n", "", "url", NULL);
+    assert_tool(&how, 0, "redis://two:6379/0\n", "", "config", "url", NULL);
     assert_tool(&how, 0, "a\t\nb\t\n", "", "__complete", "--profile", "", NULL);
 }
 
-static void a_profile_that_is_not_there_is_78(NO_STATE)
+CHECK_TEST(a_profile_that_is_not_there_is_78)
 {
     const char *env[] = {config, NULL};
     const char *empty[] = {config, "LATCHKEY_PROFILE=", NULL};
@@ -113,17 +115,18 @@ static void a_profile_that_is_not_there_is_78(NO_STATE)
     assert_tool(&how, 78, "",
                 "there is no profile 'third', which --profile names\n"
                 "  there are: first|second.1",
-                "url", "--profile=third", NULL);
-    assert_tool(&nothing, 64, "", "LATCHKEY_PROFILE is set, but empty", "url",
-                NULL);
-    assert_tool(&how, 64, "", "--profile is empty", "url", "--profile=", NULL);
+                "config", "url", "--profile=third", NULL);
+    assert_tool(&nothing, 64, "", "LATCHKEY_PROFILE is set, but empty",
+                "config", "url", NULL);
+    assert_tool(&how, 64, "", "--profile is empty", "config", "url",
+                "--profile=", NULL);
     write_file("url = redis://h\n");
-    assert_tool(&how, 78, "", "the configuration has none", "run",
+    assert_tool(&how, 78, "", "the configuration has none", "lock",
                 "--profile=first", "n", "true", NULL);
 }
 
 /* Also one that is not chosen. */
-static void what_is_not_understood_is_78(NO_STATE)
+CHECK_TEST(what_is_not_understood_is_78)
 {
     static const struct {
         const char *text, *words;
@@ -142,11 +145,11 @@ static void what_is_not_understood_is_78(NO_STATE)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         write_file(wrong[i].text);
-        assert_tool(&how, 78, "", wrong[i].words, "url", NULL);
+        assert_tool(&how, 78, "", wrong[i].words, "config", "url", NULL);
     }
 }
 
-static void a_long_name_is_refused(NO_STATE)
+CHECK_TEST(a_long_name_is_refused)
 {
     char text[128];
     const char *env[] = {config, NULL};
@@ -154,14 +157,15 @@ static void a_long_name_is_refused(NO_STATE)
 
     (void)snprintf(text, sizeof(text), "[profile %063d]\n", 1);
     write_file(text);
-    assert_tool(&how, 0, NULL, "", "url", NULL);
+    assert_tool(&how, 0, NULL, "", "config", "url", NULL);
     (void)snprintf(text, sizeof(text), "[profile %064d]\n", 1);
     write_file(text);
-    assert_tool(&how, 78, "", "a profile's name has letters", "url", NULL);
+    assert_tool(&how, 78, "", "a profile's name has letters", "config", "url",
+                NULL);
 }
 
 /* As many as there is room for are told of, and each can be chosen. */
-static void there_may_be_many(NO_STATE)
+CHECK_TEST(there_may_be_many)
 {
     char text[16000];
     size_t used = 0;
@@ -173,16 +177,16 @@ static void there_may_be_many(NO_STATE)
         used += (size_t)snprintf(text + used, sizeof(text) - used,
                                  "[profile p%d]\nurl=redis://h%d\n", i, i);
     write_file(text);
-    assert_tool(&how, 0, "redis://h399:6379/0\n", "", "url", "--profile=p399",
-                NULL);
-    t = tool_start(&how, "url", "--profile=q", NULL);
+    assert_tool(&how, 0, "redis://h399:6379/0\n", "", "config", "url",
+                "--profile=p399", NULL);
+    t = tool_start(&how, "config", "url", "--profile=q", NULL);
     assert_int_equal(tool_wait(t, 10000), 78);
     assert_non_null(strstr(tool_err(t), "there are: p0|p1|"));
     assert_non_null(strstr(tool_err(t), "|p224|p225\n"));
     tool_free(t);
 }
 
-static void config_tells_which_is_chosen(NO_STATE)
+CHECK_TEST(config_tells_which_is_chosen)
 {
     char from[TEXT_SIZE + 64];
     const char *env[] = {config, "LATCHKEY_PROFILE=second.1", NULL};
@@ -227,7 +231,7 @@ two_files(char script[SCRIPT_SIZE], const char *user, const char *before)
                    path, user, folders, before);
 }
 
-static void a_profile_of_the_system_beats_the_user_s_head(NO_STATE)
+CHECK_TEST(a_profile_of_the_system_beats_the_user_s_head)
 {
     char script[SCRIPT_SIZE];
     const char *env[] = {home, NULL};
@@ -241,15 +245,15 @@ static void a_profile_of_the_system_beats_the_user_s_head(NO_STATE)
               "url = redis://own\\n",
               "exec");
     assert_tool(&how, 0, "redis://user:6379/0\n", "", "-Urm", "sh", "-c",
-                script, "sh", "url", NULL);
+                script, "sh", "config", "url", NULL);
     assert_tool(&how, 0, "redis://first:6379/0\n", "", "-Urm", "sh", "-c",
-                script, "sh", "url", "--profile=first", NULL);
+                script, "sh", "config", "url", "--profile=first", NULL);
     assert_tool(&how, 0, "redis://own:6379/0\n", "", "-Urm", "sh", "-c", script,
-                "sh", "url", "--profile=second.1", NULL);
+                "sh", "config", "url", "--profile=second.1", NULL);
 }
 
 /* It may have a profile of this name, with another server. */
-static void a_system_s_file_that_may_not_be_read_may_have_it(NO_STATE)
+CHECK_TEST(a_system_s_file_that_may_not_be_read_may_have_it)
 {
     char script[SCRIPT_SIZE];
     const char *env[] = {home, NULL};
@@ -263,16 +267,19 @@ static void a_system_s_file_that_may_not_be_read_may_have_it(NO_STATE)
               "chmod 0 /etc/latchkey/config && exec setpriv "
               "--bounding-set=-all");
     assert_tool(&how, 0, "redis://user:6379/0\n", "", "-Urm", "sh", "-c",
-                script, "sh", "url", NULL);
+                script, "sh", "config", "url", NULL);
     assert_tool(&how, 78, "", "/etc/latchkey/config: Permission denied", "-Urm",
-                "sh", "-c", script, "sh", "url", "--profile=first", NULL);
+                "sh", "-c", script, "sh", "config", "url", "--profile=first",
+                NULL);
     assert_tool(&how, 78, "", "/etc/latchkey/config: Permission denied", "-Urm",
-                "sh", "-c", script, "sh", "url", "--profile=none", NULL);
+                "sh", "-c", script, "sh", "config", "url", "--profile=none",
+                NULL);
     assert_tool(&how, 0, "redis://h:6379/0\n", "", "-Urm", "sh", "-c", script,
-                "sh", "url", "--profile=first", "--url=redis://h", NULL);
+                "sh", "config", "url", "--profile=first", "--url=redis://h",
+                NULL);
 }
 
-static void completion_offers_them(NO_STATE)
+CHECK_TEST(completion_offers_them)
 {
     const char *env[] = {config, NULL};
     const tool_how how = {.env = env};
@@ -280,7 +287,7 @@ static void completion_offers_them(NO_STATE)
     write_file(two);
     assert_tool(&how, 0, "first\t\nsecond.1\t\n", "", "__complete", "--profile",
                 "", NULL);
-    assert_tool(&how, 0, "--profile=second.1\t\n", "", "__complete", "run",
+    assert_tool(&how, 0, "--profile=second.1\t\n", "", "__complete", "lock",
                 "--profile=s", NULL);
 }
 
@@ -296,7 +303,7 @@ static bool is_told(void *how)
     return is_good;
 }
 
-static void completion_asks_the_server_of_the_profile(NO_STATE)
+CHECK_TEST(completion_asks_the_server_of_the_profile)
 {
     char text[TEXT_SIZE];
     const char *env[] = {config, NULL};
@@ -311,22 +318,4 @@ static void completion_asks_the_server_of_the_profile(NO_STATE)
     assert_true(wait_until(is_told, &how, 10000));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_profile_beats_the_head),
-        cmocka_unit_test(variables_and_options_beat_a_profile),
-        cmocka_unit_test(the_last_line_of_a_profile_counts),
-        cmocka_unit_test(a_profile_that_is_not_there_is_78),
-        cmocka_unit_test(what_is_not_understood_is_78),
-        cmocka_unit_test(a_long_name_is_refused),
-        cmocka_unit_test(there_may_be_many),
-        cmocka_unit_test(config_tells_which_is_chosen),
-        cmocka_unit_test(completion_offers_them),
-        cmocka_unit_test(completion_asks_the_server_of_the_profile),
-        cmocka_unit_test(a_profile_of_the_system_beats_the_user_s_head),
-        cmocka_unit_test(a_system_s_file_that_may_not_be_read_may_have_it),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

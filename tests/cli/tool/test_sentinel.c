@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/rights.h"
 #include "support/scratch.h"
 #include "support/sentinels.h"
@@ -50,7 +51,7 @@ static void end_name(tool *holder)
     tool_free(holder);
 }
 
-static void a_command_runs_under_a_lock_of_the_master(NO_STATE)
+CHECK_TEST(a_command_runs_under_a_lock_of_the_master)
 {
     const tool_how how = {.url = group->url};
 
@@ -61,7 +62,7 @@ static void a_command_runs_under_a_lock_of_the_master(NO_STATE)
                      1);
 }
 
-static void the_doctor_says_whom_the_sentinels_name(NO_STATE)
+CHECK_TEST(the_doctor_says_whom_the_sentinels_name)
 {
     const tool_how how = {.url = group->url};
     char expected[128];
@@ -73,7 +74,7 @@ static void the_doctor_says_whom_the_sentinels_name(NO_STATE)
     assert_tool(&how, 0, expected, "", "doctor", "-w", "0", NULL);
 }
 
-static void the_doctor_says_what_an_old_master_would_do(NO_STATE)
+CHECK_TEST(the_doctor_says_what_an_old_master_would_do)
 {
     const tool_how how = {.url = group->url};
 
@@ -89,7 +90,7 @@ static void the_doctor_says_what_an_old_master_would_do(NO_STATE)
                                    "CONFIG SET min-replicas-to-write 0"));
 }
 
-static void the_doctor_says_how_many_do_not(NO_STATE)
+CHECK_TEST(the_doctor_says_how_many_do_not)
 {
     char url[256], expected[128];
     const tool_how how = {.url = url};
@@ -111,7 +112,7 @@ static void the_doctor_says_how_many_do_not(NO_STATE)
                 "", "doctor", "-w", "0", NULL);
 }
 
-static void the_url_is_shown_without_its_passwords(NO_STATE)
+CHECK_TEST(the_url_is_shown_without_its_passwords)
 {
     const tool_how how = {.url = "valkey+sentinel://u:p@h1,h2:2/m?"
                                  "sentinel_password=q"};
@@ -119,7 +120,7 @@ static void the_url_is_shown_without_its_passwords(NO_STATE)
     assert_tool(&how, 0,
                 "redis+sentinel://u:***@h1:26379,h2:2/m/0?"
                 "sentinel_password=***\n",
-                "", "url", "--quiet", NULL);
+                "", "config", "url", "--quiet", NULL);
 }
 
 /* ---- the sentinels' own user ------------------------------------------------------ */
@@ -190,7 +191,7 @@ static size_t denied_count(server *sentinel)
     return count;
 }
 
-static void the_printed_rights_are_enough(NO_STATE)
+CHECK_TEST(the_printed_rights_are_enough)
 {
     char url[256], json[512];
     const tool_how how = {.url = url};
@@ -211,7 +212,7 @@ static void the_printed_rights_are_enough(NO_STATE)
                 NULL);
 }
 
-static void the_page_prints_the_same(NO_STATE)
+CHECK_TEST(the_page_prints_the_same)
 {
     char *page = calloc(1, 65536), line[600];
     FILE *file = fopen(LK_SOURCE_DIR "/docs/sentinel.md", "r");
@@ -224,11 +225,6 @@ static void the_page_prints_the_same(NO_STATE)
                    printed_rights());
     assert_non_null(strstr(page, line));
     free(page);
-}
-
-static bool is_denied(void *sentinel)
-{
-    return denied_count(sentinel) > 0;
 }
 
 /* Whether a client at such a sentinel gets what it wants. Else it is refused, with
@@ -248,7 +244,7 @@ static bool goes_on_without(const char *word)
                    "echo held; exec sleep 1000", NULL);
     /* A connection that is idle for long sends a PING: not waited for here. */
     if (strcmp(word, "+ping") != 0)
-        assert_true(wait_until(is_denied, sentinel, LONG_MS));
+        assert_soon(denied_count(sentinel) > 0, LONG_MS);
     if (is_first) {
         assert_int_equal(tool_wait(t, LONG_MS), 77);
         if (strstr(tool_err(t), word + 1) == NULL)
@@ -263,7 +259,7 @@ static bool goes_on_without(const char *word)
 }
 
 /* As the page says: the first one is needed, without the others it is slower. */
-static void each_right_that_is_taken_away_is_named_or_not_needed(NO_STATE)
+CHECK_TEST(each_right_that_is_taken_away_is_named_or_not_needed)
 {
     char *rules = strdup(printed_rights()), *rest;
     unsigned refused = 0, slower = 0;
@@ -312,7 +308,7 @@ assert_code(const char *url, const char *const *env, int code, const char *err)
 }
 
 /* The URL, then the variable, then the file; those of the servers are not tried. */
-static void their_password_has_sources_of_its_own(NO_STATE)
+CHECK_TEST(their_password_has_sources_of_its_own)
 {
     char plain[256], told[256], file[256];
     const char *variable[] = {"LATCHKEY_SENTINEL_PASSWORD=s3cret", file, NULL};
@@ -340,7 +336,7 @@ static void their_password_has_sources_of_its_own(NO_STATE)
 }
 
 /* Neither in a command's environment nor in what is shown. */
-static void nobody_is_shown_it(NO_STATE)
+CHECK_TEST(nobody_is_shown_it)
 {
     static const char script[] = "env; tr '\\0' '\\n' </proc/$PPID/environ";
     static const char *const commands[] = {"config", "url", "ls", "doctor"};
@@ -370,12 +366,12 @@ static void nobody_is_shown_it(NO_STATE)
 }
 
 /* What is said of TLS beside the URL is for sentinels as well. */
-static void the_settings_of_tls_are_for_them_too(NO_STATE)
+CHECK_TEST(the_settings_of_tls_are_for_them_too)
 {
     const char *env[] = {"LATCHKEY_TLS_CA_FILE=/nowhere/ca.crt", NULL};
     const tool_how how = {.url = "rediss+sentinel://127.0.0.1:1/m", .env = env};
 
-    assert_tool(&how, 64, "", "/nowhere/ca.crt", "ls", NULL);
+    assert_tool(&how, 78, "", "/nowhere/ca.crt", "ls", NULL);
 }
 
 /* ---- the commands that look ------------------------------------------------------- */
@@ -398,7 +394,7 @@ static const char *place_json(char words[192], const server *master)
     return words;
 }
 
-static void each_look_says_where_the_master_is(NO_STATE)
+CHECK_TEST(each_look_says_where_the_master_is)
 {
     const tool_how how = {.url = group->url};
     char words[128], json[192], foot[160];
@@ -416,7 +412,7 @@ static void each_look_says_where_the_master_is(NO_STATE)
     end_name(holder);
 }
 
-static void a_list_without_a_headline_has_names_alone(NO_STATE)
+CHECK_TEST(a_list_without_a_headline_has_names_alone)
 {
     const tool_how how = {.url = group->url};
     tool *t = tool_start(&how, "ls", "--idle", "--no-header", NULL);
@@ -428,7 +424,7 @@ static void a_list_without_a_headline_has_names_alone(NO_STATE)
 }
 
 /* Where one sentinel is enough, how many of them say so is told as well. */
-static void it_says_how_few_name_it(NO_STATE)
+CHECK_TEST(it_says_how_few_name_it)
 {
     char url[256], expected[128];
     const tool_how how = {.url = url};
@@ -442,7 +438,7 @@ static void it_says_how_few_name_it(NO_STATE)
     assert_tool(&how, 0, expected, "", "ls", NULL);
 }
 
-static void after_a_failover_it_is_the_next_one(NO_STATE)
+CHECK_TEST(after_a_failover_it_is_the_next_one)
 {
     const tool_how how = {.url = group->url};
     const tool_how live = {.url = group->url, .has_terminal = true};
@@ -464,27 +460,9 @@ static void after_a_failover_it_is_the_next_one(NO_STATE)
     assert_tool(&how, 0, place_words(words, next), "", "who", "n", NULL);
 }
 
-int main(void)
+int test_sentinel(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_runs_under_a_lock_of_the_master),
-        cmocka_unit_test(the_doctor_says_whom_the_sentinels_name),
-        cmocka_unit_test(the_doctor_says_what_an_old_master_would_do),
-        cmocka_unit_test(the_doctor_says_how_many_do_not),
-        cmocka_unit_test(the_url_is_shown_without_its_passwords),
-        cmocka_unit_test(the_printed_rights_are_enough),
-        cmocka_unit_test(the_page_prints_the_same),
-        cmocka_unit_test(each_right_that_is_taken_away_is_named_or_not_needed),
-        cmocka_unit_test(their_password_has_sources_of_its_own),
-        cmocka_unit_test(nobody_is_shown_it),
-        cmocka_unit_test(the_settings_of_tls_are_for_them_too),
-        cmocka_unit_test(each_look_says_where_the_master_is),
-        cmocka_unit_test(a_list_without_a_headline_has_names_alone),
-        cmocka_unit_test(it_says_how_few_name_it),
-        cmocka_unit_test(after_a_failover_it_is_the_next_one),
-    };
-
     if (getenv("LK_TEST_TLS") != NULL)
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, start, stop);
+    return check_all(start, stop);
 }

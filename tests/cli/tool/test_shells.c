@@ -8,6 +8,7 @@
 
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/tool.h"
 #include "support/wait.h"
@@ -245,17 +246,17 @@ static void assert_all_offered(const char *shell, const char *script)
         fail_msg("%s does not offer: %s", shell, o.missing);
 }
 
-static void bash_knows_every_command_and_option_of_the_help(NO_STATE)
+CHECK_TEST(bash_knows_every_command_and_option_of_the_help)
 {
     assert_all_offered("bash", bash_offers);
 }
 
-static void zsh_knows_every_command_and_option_of_the_help(NO_STATE)
+CHECK_TEST(zsh_knows_every_command_and_option_of_the_help)
 {
     assert_all_offered("zsh", zsh_offers);
 }
 
-static void fish_knows_every_command_and_option_of_the_help(NO_STATE)
+CHECK_TEST(fish_knows_every_command_and_option_of_the_help)
 {
     assert_all_offered("fish", fish_offers);
 }
@@ -265,11 +266,15 @@ static void fish_knows_every_command_and_option_of_the_help(NO_STATE)
 /* A line on its way. */
 typedef struct typing {
     tool *t;
-    const char *completed;
+    const char *typed, *completed;
     uint64_t tab_at;
 } typing;
 
-/* Names may come late, see above: then the key is pressed again. */
+#define KILL_LINE "\025"
+
+/* Names may come late, see above: then the line is typed again. To press the key
+   again would not do: the bell of the first time stands amid the line, and a key
+   that comes late lists what may follow. */
 static bool is_completed(void *data)
 {
     typing *line = data;
@@ -277,6 +282,8 @@ static bool is_completed(void *data)
     if (strstr(tool_out(line->t), line->completed) != NULL)
         return true;
     if (wait_now_ms() - line->tab_at > wait_scaled_ms(500)) {
+        tool_type(line->t, KILL_LINE);
+        tool_type(line->t, line->typed);
         tool_type(line->t, "\t");
         line->tab_at = wait_now_ms();
     }
@@ -286,13 +293,12 @@ static bool is_completed(void *data)
 /* What the line has become is what the shell would run. */
 static void assert_completed(tool *t, const char *typed, const char *completed)
 {
-    typing line = {t, completed, 0};
+    typing line = {t, typed, completed, 0};
 
-    tool_type(t, typed);
     if (!wait_until(is_completed, &line, 10000))
         fail_msg("'%s' does not become '%s': %s", typed, completed,
                  tool_out(t));
-    tool_type(t, "\025"); /* kills the line */
+    tool_type(t, KILL_LINE);
 }
 
 static tool *shell_start(const locking *f, const char *program,
@@ -310,10 +316,11 @@ static tool *shell_start(const locking *f, const char *program,
     return t;
 }
 
-static void bash_completes_commands_options_and_names(void **state)
+#define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, hold_end)
+
+TEST(bash_completes_commands_options_and_names)
 {
     static const char *const plain[] = {"--norc", "--noprofile", "-i", NULL};
-    locking *f = *state;
     tool *t = shell_start(f, "bash", plain,
                           "PS1='% '; source '" LK_SOURCE_DIR
                           "/completions/latchkey.bash'; echo re''ady\n");
@@ -322,17 +329,17 @@ static void bash_completes_commands_options_and_names(void **state)
     assert_completed(t, "latchkey dem", "latchkey demo ");
     assert_completed(t, "latchkey demo --quic", "demo --quick ");
     assert_completed(t, "latchkey --color=al", "--color=always ");
-    assert_completed(t, "latchkey run -n ord", "-n orders:4711:a\\ b ");
-    assert_completed(t, "latchkey run -w 2 orders:", "-w 2 orders:4711:a\\ b ");
-    assert_completed(t, "latchkey run -w 3 orders:47", "3 orders:4711:a\\ b ");
-    assert_completed(t, "latchkey run x mkfif", "run x mkfifo ");
+    assert_completed(t, "latchkey lock -n ord", "-n orders:4711:a\\ b ");
+    assert_completed(t,
+                     "latchkey lock -w 2 orders:", "-w 2 orders:4711:a\\ b ");
+    assert_completed(t, "latchkey lock -w 3 orders:47", "3 orders:4711:a\\ b ");
+    assert_completed(t, "latchkey lock x mkfif", "lock x mkfifo ");
     tool_free(t);
 }
 
-static void zsh_completes_commands_options_and_names(void **state)
+TEST(zsh_completes_commands_options_and_names)
 {
     static const char *const plain[] = {"-f", "-i", NULL};
-    locking *f = *state;
     tool *t = shell_start(f, "zsh", plain,
                           "PS1='%# '; fpath=('" LK_SOURCE_DIR
                           "/completions' $fpath); autoload -U compinit; "
@@ -341,7 +348,7 @@ static void zsh_completes_commands_options_and_names(void **state)
     hold(f);
     assert_completed(t, "latchkey dem", "latchkey demo ");
     assert_completed(t, "latchkey demo --quic", "demo --quick ");
-    assert_completed(t, "latchkey run -n ord", "-n orders:4711:a\\ b ");
+    assert_completed(t, "latchkey lock -n ord", "-n orders:4711:a\\ b ");
     tool_free(t);
 }
 
@@ -383,9 +390,8 @@ assert_offered(const tool_how *how, const char *begun, const char *candidate)
 }
 
 /* It makes folders in the home folder of its user. */
-static void fish_offers_commands_options_and_names(void **state)
+TEST(fish_offers_commands_options_and_names)
 {
-    locking *f = *state;
     scratch *folder = scratch_new();
     char home[300];
     const char *env[] = {home, path_with_tool(), NULL};
@@ -396,26 +402,33 @@ static void fish_offers_commands_options_and_names(void **state)
     assert_non_null(folder);
     (void)snprintf(home, sizeof(home), "HOME=%s", scratch_path(folder));
     hold(f);
-    assert_offered(&how, "latchkey dem", "demo\twhat it is for");
+    assert_offered(&how, "latchkey dem", "demo\tsee what it is for");
     assert_offered(&how, "latchkey demo --quic", "--quick\t");
     assert_offered(&how, "latchkey --color=al", "--color=always");
-    assert_offered(&how, "latchkey run -n ord", "orders:4711:a b");
-    assert_offered(&how, "latchkey run x mkfif", "mkfifo");
+    assert_offered(&how, "latchkey lock -n ord", "orders:4711:a b");
+    assert_offered(&how, "latchkey lock x mkfif", "mkfifo");
     scratch_free(folder);
 }
 
-int main(void)
-{
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, hold_end)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bash_knows_every_command_and_option_of_the_help),
-        cmocka_unit_test(zsh_knows_every_command_and_option_of_the_help),
-        cmocka_unit_test(fish_knows_every_command_and_option_of_the_help),
-        TEST(bash_completes_commands_options_and_names),
-        TEST(zsh_completes_commands_options_and_names),
-        TEST(fish_offers_commands_options_and_names),
-    };
+/* ---- without an installation ----------------------------------------------- */
 
-    return cmocka_run_group_tests(tests, commands_read, locking_stop_server);
+CHECK_TEST(the_tool_has_the_files_in_it)
+{
+    static const char *const shells[][2] = {{"bash", "latchkey.bash"},
+                                            {"zsh", "_latchkey"},
+                                            {"fish", "latchkey.fish"}};
+    const tool_how shell = {.program = "sh"};
+    char line[512];
+
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(line, sizeof(line),
+                       LK_TOOL " completion %s | cmp - '" LK_SOURCE_DIR
+                               "/completions/%s'",
+                       shells[i][0], shells[i][1]);
+        assert_tool(&shell, 0, "", "", "-c", line, NULL);
+    }
+    assert_tool(NULL, 64, "", "bash, zsh and fish, not for 'tcsh'",
+                "completion", "tcsh", NULL);
 }
+
+CHECK_GROUP(commands_read, locking_stop_server)

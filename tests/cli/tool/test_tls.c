@@ -61,7 +61,9 @@ static bool doctor_tells_of_it(void *how)
     return is_told;
 }
 
-static void the_environment_names_the_ca(NO_STATE)
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, end)
+
+TEST(the_environment_names_the_ca)
 {
     char ca[192];
     const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
@@ -71,7 +73,7 @@ static void the_environment_names_the_ca(NO_STATE)
     assert_true(wait_until(doctor_tells_of_it, &how, 20000));
 }
 
-static void the_url_beats_the_environment(NO_STATE)
+TEST(the_url_beats_the_environment)
 {
     char ca[192], path[128], longer[256];
     const char *env[] = {ca_variable(ca, "other.crt"), NULL};
@@ -83,7 +85,7 @@ static void the_url_beats_the_environment(NO_STATE)
 }
 
 /* The folder is empty: nobody is trusted, whatever the environment says. */
-static void a_folder_of_cas_in_the_url_beats_it_as_well(NO_STATE)
+TEST(a_folder_of_cas_in_the_url_beats_it_as_well)
 {
     char ca[192], longer[256];
     scratch *folder = scratch_new();
@@ -99,7 +101,7 @@ static void a_folder_of_cas_in_the_url_beats_it_as_well(NO_STATE)
 }
 
 /* What is called so is no library. */
-static void an_openssl_that_is_not_found_is_named(NO_STATE)
+TEST(an_openssl_that_is_not_found_is_named)
 {
     char path[96], variable[96];
     scratch *folder = scratch_new();
@@ -121,7 +123,7 @@ static void an_openssl_that_is_not_found_is_named(NO_STATE)
 }
 
 /* client.pem has its key; the environment's is another certificate's. */
-static void a_certificate_in_the_url_has_its_own_key(NO_STATE)
+TEST(a_certificate_in_the_url_has_its_own_key)
 {
     char ca[192], key[192], path[128], longer[256];
     const char *env[] = {ca_variable(ca, "ca.crt"), key, NULL};
@@ -134,7 +136,7 @@ static void a_certificate_in_the_url_has_its_own_key(NO_STATE)
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
 }
 
-static void a_url_without_tls_has_no_use_for_it(NO_STATE)
+TEST(a_url_without_tls_has_no_use_for_it)
 {
     char ca[192], plain[128];
     const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
@@ -144,7 +146,7 @@ static void a_url_without_tls_has_no_use_for_it(NO_STATE)
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
 }
 
-static void what_is_not_believed_is_told_with_what_to_do(NO_STATE)
+TEST(what_is_not_believed_is_told_with_what_to_do)
 {
     char ca[192];
     const char *env[] = {ca_variable(ca, "other.crt"), NULL};
@@ -156,11 +158,11 @@ static void what_is_not_believed_is_told_with_what_to_do(NO_STATE)
                 "n", "--", "echo", "x", NULL);
     assert_tool(&how, 77, "", "share/doc/latchkey/tls.md", "lock", "n", "--",
                 "echo", "x", NULL);
-    assert_tool(&missing, 64, "", "/dev/null/ca: Not a directory", "lock", "n",
+    assert_tool(&missing, 78, "", "/dev/null/ca: Not a directory", "lock", "n",
                 "--", "echo", "x", NULL);
 }
 
-static void a_plain_port_is_told_from_a_server_that_is_away(NO_STATE)
+TEST(a_plain_port_is_told_from_a_server_that_is_away)
 {
     server *plain = server_start_tcp(NULL);
     char there[128];
@@ -177,21 +179,9 @@ static void a_plain_port_is_told_from_a_server_that_is_away(NO_STATE)
     server_stop(plain);
 }
 
-int main(void)
+int test_tls(void)
 {
-#define TEST(test) cmocka_unit_test_teardown(test, end)
-    const struct CMUnitTest tests[] = {
-        TEST(the_environment_names_the_ca),
-        TEST(the_url_beats_the_environment),
-        TEST(a_folder_of_cas_in_the_url_beats_it_as_well),
-        TEST(a_certificate_in_the_url_has_its_own_key),
-        TEST(a_url_without_tls_has_no_use_for_it),
-        TEST(an_openssl_that_is_not_found_is_named),
-        TEST(what_is_not_believed_is_told_with_what_to_do),
-        TEST(a_plain_port_is_told_from_a_server_that_is_away),
-    };
-
     if (server_lacks_tls())
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, start, stop);
+    return check_all(start, stop);
 }

@@ -24,7 +24,7 @@ static void assert_time(uint64_t ms, const char *words)
     assert_string_equal(cli_time_words(text, ms), words);
 }
 
-static void a_time_is_as_people_say_it(NO_STATE)
+CHECK_TEST(a_time_is_as_people_say_it)
 {
     assert_time(0, "0.00 s");
     assert_time(9999, "9.99 s");
@@ -49,7 +49,7 @@ static void assert_shortened(const char *text, int columns, const char *wanted)
 }
 
 /* The test's own locale is C: the mark is ~. */
-static void both_ends_of_a_long_name_are_left(NO_STATE)
+CHECK_TEST(both_ends_of_a_long_name_are_left)
 {
     assert_shortened("abcdef", 6, "abcdef");
     assert_shortened("abcdefg", 6, "ab~efg");
@@ -61,7 +61,7 @@ static void both_ends_of_a_long_name_are_left(NO_STATE)
 
 /* \346\227\245 takes two columns, \314\201 none: it stands over the letter
    before it, and goes with it. \360\237\232\200 is a rocket. */
-static void characters_are_counted_by_their_columns(NO_STATE)
+CHECK_TEST(characters_are_counted_by_their_columns)
 {
     assert_int_equal(cli_utf8_width("\346\227\245\360\237\232\200e\314\201"),
                      5);
@@ -81,7 +81,7 @@ static void characters_are_counted_by_their_columns(NO_STATE)
 #define SKIN   "\360\237\217\275"
 
 /* A picture that is joined of two, or has another skin, is one thing to see. */
-static void what_is_seen_as_one_is_not_parted(NO_STATE)
+CHECK_TEST(what_is_seen_as_one_is_not_parted)
 {
     assert_shortened("ab" WOMAN JOINER ROCKET "cd", 7, "ab~cd");
     assert_shortened("ab" WOMAN SKIN "cd", 7, "ab~cd");
@@ -101,7 +101,7 @@ static void assert_cleaned(const char *text, size_t size, const char *wanted)
     assert_string_equal(cli_clean(to, size, text), wanted);
 }
 
-static void what_has_no_room_is_marked(NO_STATE)
+CHECK_TEST(what_has_no_room_is_marked)
 {
     assert_cleaned("abcd", 5, "abcd");
     assert_cleaned("abcde", 5, "abc~");
@@ -118,7 +118,7 @@ static void assert_finished(const char *text, const char *wanted)
     assert_string_equal(to, wanted);
 }
 
-static void what_is_left_of_a_character_is_taken_off(NO_STATE)
+CHECK_TEST(what_is_left_of_a_character_is_taken_off)
 {
     assert_finished("", "");
     assert_finished("ab", "ab");
@@ -129,7 +129,7 @@ static void what_is_left_of_a_character_is_taken_off(NO_STATE)
 }
 
 /* The kernel keeps 15 bytes of a program's name. */
-static void a_program_of_whose_name_is_a_part_is_text(NO_STATE)
+CHECK_TEST(a_program_of_whose_name_is_a_part_is_text)
 {
     char text[CLI_PROGRAM_SIZE];
 
@@ -138,7 +138,7 @@ static void a_program_of_whose_name_is_a_part_is_text(NO_STATE)
     assert_string_equal(text, "nachtsicherung");
 }
 
-static void a_reason_is_cut_between_what_is_seen(NO_STATE)
+CHECK_TEST(a_reason_is_cut_between_what_is_seen)
 {
     char why[CLI_CALLER_SIZE], text[CLI_CALLER_SIZE];
 
@@ -164,7 +164,7 @@ static void assert_wrapped(const char *text, int columns, const char *wanted)
     free(lines);
 }
 
-static void a_wide_line_goes_on_in_the_next(NO_STATE)
+CHECK_TEST(a_wide_line_goes_on_in_the_next)
 {
     assert_wrapped("one two three", 13, "one two three");
     assert_wrapped("one two three\n", 12, "one two\n    three\n");
@@ -175,12 +175,12 @@ static void a_wide_line_goes_on_in_the_next(NO_STATE)
 }
 
 /* What is copied from a terminal is the whole word. */
-static void a_word_is_never_broken(NO_STATE)
+CHECK_TEST(a_word_is_never_broken)
 {
     assert_wrapped("a longer-than-that b", 6, "a\n    longer-than-that\n    b");
 }
 
-static void colours_take_no_columns(NO_STATE)
+CHECK_TEST(colours_take_no_columns)
 {
     assert_wrapped("\033[1mone\033[0m two", 7, "\033[1mone\033[0m two");
     assert_wrapped("\346\227\245\346\227\245 b", 6,
@@ -192,7 +192,7 @@ static void colours_take_no_columns(NO_STATE)
 /* ---- why it failed ------------------------------------------------------- */
 
 /* A server names the user, since Redis 7.2: one of this name is at no sentinel. */
-static void a_user_may_be_called_a_sentinel(NO_STATE)
+CHECK_TEST(a_user_may_be_called_a_sentinel)
 {
     static const char server[] = "redis://h:1/0";
     static const char denied[] =
@@ -209,24 +209,9 @@ static void a_user_may_be_called_a_sentinel(NO_STATE)
         "LATCHKEY_SENTINEL_PASSWORD"));
 }
 
-int main(void)
+int test_words(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_is_as_people_say_it),
-        cmocka_unit_test(both_ends_of_a_long_name_are_left),
-        cmocka_unit_test(characters_are_counted_by_their_columns),
-        cmocka_unit_test(what_is_seen_as_one_is_not_parted),
-        cmocka_unit_test(what_has_no_room_is_marked),
-        cmocka_unit_test(what_is_left_of_a_character_is_taken_off),
-        cmocka_unit_test(a_program_of_whose_name_is_a_part_is_text),
-        cmocka_unit_test(a_reason_is_cut_between_what_is_seen),
-        cmocka_unit_test(a_wide_line_goes_on_in_the_next),
-        cmocka_unit_test(a_word_is_never_broken),
-        cmocka_unit_test(colours_take_no_columns),
-        cmocka_unit_test(a_user_may_be_called_a_sentinel),
-    };
-
     /* newlocale() asks the environment. */
     (void)setenv("LC_ALL", "C", 1);
-    return cmocka_run_group_tests_name("words", tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

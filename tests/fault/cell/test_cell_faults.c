@@ -22,22 +22,19 @@ static proxy *the_proxy;
 
 static int start(void **state)
 {
-    if (cells_start(state) != 0)
+    if (locking_setup(state) != 0)
         return -1;
-    the_proxy = locking_proxy(((cells *)*state)->base);
+    the_proxy = locking_proxy(*state);
     return 0;
 }
 
-#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, cells_end)
+#define FAULT(name) CHECK_TEST_OF(name, locking *f, start, locking_teardown)
 
 /* A client behind the proxy: connection 0 is for its commands. */
-static lk_client *far(cells *f, const lk_client_options *options)
+static lk_client *far(locking *f, const lk_client_options *options)
 {
-    return locking_open_far(f->base, options);
+    return locking_open_far(f, options);
 }
-
-static const lk_client_options hasty = {LK_CLIENT_OPTIONS_INIT,
-                                        .command_timeout_ms = 300};
 
 static void lose_the_next_answer(void)
 {
@@ -46,9 +43,8 @@ static void lose_the_next_answer(void)
 
 /* ---- an answer that is lost ---- */
 
-static void a_write_whose_answer_is_lost_is_known_to_be_ours(void **state)
+FAULT(a_write_whose_answer_is_lost_is_known_to_be_ours)
 {
-    cells *f = *state;
     lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
     uint64_t before = cells_set(cell, "one"), version = 0;
 
@@ -58,9 +54,8 @@ static void a_write_whose_answer_is_lost_is_known_to_be_ours(void **state)
     assert_int_equal(cells_expect(cell, "two"), version);
 }
 
-static void a_creation_whose_answer_is_lost_is_known_to_be_ours(void **state)
+FAULT(a_creation_whose_answer_is_lost_is_known_to_be_ours)
 {
-    cells *f = *state;
     lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
 
     lose_the_next_answer();
@@ -68,9 +63,8 @@ static void a_creation_whose_answer_is_lost_is_known_to_be_ours(void **state)
     cells_expect(cell, "one");
 }
 
-static void a_delete_whose_answer_is_lost_is_known_to_be_ours(void **state)
+FAULT(a_delete_whose_answer_is_lost_is_known_to_be_ours)
 {
-    cells *f = *state;
     lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
     uint64_t version = cells_set(cell, "one");
 
@@ -92,9 +86,8 @@ add_one(const lk_cell_value *old, lk_cell_draft *draft, void *data)
     return lk_cell_draft_set(draft, text, strlen(text));
 }
 
-static void an_update_through_lost_answers_counts_once(void **state)
+FAULT(an_update_through_lost_answers_counts_once)
 {
-    cells *f = *state;
     lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
 
     for (int i = 0; i < 4; i++) {
@@ -105,9 +98,8 @@ static void an_update_through_lost_answers_counts_once(void **state)
 }
 
 /* It was made, and is refused when it is sent again. */
-static void a_refusal_after_a_lost_answer_is_no_answer(void **state)
+FAULT(a_refusal_after_a_lost_answer_is_no_answer)
 {
-    cells *f = *state;
     lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
     cell_call c = {0};
 
@@ -116,27 +108,24 @@ static void a_refusal_after_a_lost_answer_is_no_answer(void **state)
     assert_status(lk_cell_write_async(cell, LK_CELL_ANY, "2", 1,
                                       cell_on_written, &c),
                   LK_OK);
-    locking_wait_integer(f->base, 1, "EVAL %s 0",
+    locking_wait_integer(f, 1, "EVAL %s 0",
                          "return tonumber(redis.call('HGET',"
                          "'latchkey:{n}:c', 'value')) == 2 and 1 or 0");
-    freeReplyObject(
-        server_command(f->base->server, "ACL SETUSER default -hmget"));
+    freeReplyObject(server_command(f->server, "ACL SETUSER default -hmget"));
     proxy_reset(the_proxy, PROXY_ALL);
-    assert_status(cell_call_wait(&c, NULL), LK_EINDOUBT);
-    freeReplyObject(
-        server_command(f->base->server, "ACL SETUSER default +hmget"));
+    assert_status(cell_call_wait(&c, NULL), LK_EPENDING);
+    freeReplyObject(server_command(f->server, "ACL SETUSER default +hmget"));
     cells_expect(cell, "2");
 }
 
-static long long remembered(cells *f)
+static long long remembered(locking *f)
 {
-    return server_integer(f->base->server, "HLEN latchkey:{n}:m");
+    return server_integer(f->server, "HLEN latchkey:{n}:m");
 }
 
 /* Its first request may still be on its way, as far as the client can tell. */
-static void only_what_was_asked_twice_is_remembered(void **state)
+FAULT(only_what_was_asked_twice_is_remembered)
 {
-    cells *f = *state;
     lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
     long long before;
 
@@ -154,16 +143,15 @@ static void only_what_was_asked_twice_is_remembered(void **state)
 
 /* ---- no answer in time ---- */
 
-static void a_write_without_an_answer_is_in_doubt(void **state)
+FAULT(a_write_without_an_answer_is_in_doubt)
 {
-    cells *f = *state;
-    lk_client *client = far(f, &hasty);
+    lk_client *client = far(f, locking_hasty());
     lk_cell *cell = cells_named(f, client, "n", NULL);
     uint64_t version = cells_set(cell, "one");
 
     proxy_swallow(the_proxy, COMMAND, PROXY_REPLIES);
     proxy_refuse(the_proxy, true);
-    assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_EINDOUBT);
+    assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_EPENDING);
     proxy_heal(the_proxy);
     assert_status(lk_client_wait_ready(client,
                                        (int64_t)wait_scaled_ms(SOON_MS)),
@@ -171,16 +159,15 @@ static void a_write_without_an_answer_is_in_doubt(void **state)
     assert_int_equal(cells_expect(cell, "two"), version + 1);
 }
 
-static void a_write_that_did_not_arrive_is_not_made_later(void **state)
+FAULT(a_write_that_did_not_arrive_is_not_made_later)
 {
-    cells *f = *state;
-    lk_client *client = far(f, &hasty);
+    lk_client *client = far(f, locking_hasty());
     lk_cell *cell = cells_named(f, client, "n", NULL);
     uint64_t version = cells_set(cell, "one");
 
     proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
     proxy_refuse(the_proxy, true);
-    assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_EINDOUBT);
+    assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_EPENDING);
     proxy_heal(the_proxy);
     assert_status(lk_client_wait_ready(client,
                                        (int64_t)wait_scaled_ms(SOON_MS)),
@@ -188,10 +175,9 @@ static void a_write_that_did_not_arrive_is_not_made_later(void **state)
     assert_int_equal(cells_expect(cell, "one"), version);
 }
 
-static void a_read_without_an_answer_leaves_no_doubt(void **state)
+FAULT(a_read_without_an_answer_leaves_no_doubt)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_named(f, far(f, &hasty), "n", NULL);
+    lk_cell *cell = cells_named(f, far(f, locking_hasty()), "n", NULL);
     lk_cell_value *value = NULL;
 
     proxy_swallow(the_proxy, COMMAND, PROXY_REPLIES);
@@ -203,16 +189,16 @@ static void a_read_without_an_answer_leaves_no_doubt(void **state)
 /* ---- the guard ---- */
 
 /* It was valid when it was sent, and came late: the fence is what holds. */
-static void late_write(cells *f, const char *name, lk_status expected)
+static void late_write(locking *f, const char *name, lk_status expected)
 {
     const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 60000};
     lk_client *client = far(f, &patient);
-    lk_client *near = locking_open(f->base, NULL);
+    lk_client *near = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, name, NULL);
     lk_cell *newer = cells_named(f, near, name, NULL);
     lk_hold *hold =
-        locking_hold_for(locking_lock(f->base, client, "n"), wait_lease_ms());
+        locking_hold_for(locking_lock(f, client, "n"), wait_lease_ms());
     lk_hold *next = NULL;
     cell_call c = {0};
 
@@ -220,8 +206,8 @@ static void late_write(cells *f, const char *name, lk_status expected)
     assert_status(lk_cell_write_guarded_async(cell, hold, LK_CELL_ANY, "late",
                                               4, cell_on_written, &c),
                   LK_OK);
-    assert_status(lk_lock_acquire(locking_lock(f->base, near, "n"),
-                                  INT64_C(60000), NULL, &next),
+    assert_status(lk_lock_acquire(locking_lock(f, near, "n"), INT64_C(60000),
+                                  NULL, &next),
                   LK_OK);
     assert_status(lk_cell_write_guarded(newer, next, LK_CELL_ANY, "new", 3,
                                         NULL),
@@ -233,14 +219,14 @@ static void late_write(cells *f, const char *name, lk_status expected)
     (void)lk_hold_release(hold);
 }
 
-static void a_late_write_of_a_former_holder_is_refused_by_fence(void **state)
+FAULT(a_late_write_of_a_former_holder_is_refused_by_fence)
 {
-    late_write(*state, "elsewhere", LK_ESTALE);
+    late_write(f, "elsewhere", LK_ESTALE);
 }
 
-static void a_late_write_of_a_former_holder_is_refused_in_its_slot(void **state)
+FAULT(a_late_write_of_a_former_holder_is_refused_in_its_slot)
 {
-    late_write(*state, "n", LK_ESTALE);
+    late_write(f, "n", LK_ESTALE);
 }
 
 /* ---- the server ---- */
@@ -254,33 +240,31 @@ static bool is_read(void *data)
     return status == LK_EUNSET;
 }
 
-static void versions_grow_over_a_restart(void **state)
+FAULT(versions_grow_over_a_restart)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     uint64_t before = cells_set(cell, "one");
 
-    assert_true(server_restart(f->base->server));
+    assert_true(server_restart(f->server));
     assert_true(wait_until(is_read, cell, SOON_MS));
     assert_status(lk_cell_write(cell, before, "x", 1, NULL), LK_ESTALE);
     assert_true(cells_set(cell, "two") > before);
 }
 
-static void a_stopped_server_keeps_no_call_longer_than_its_time(void **state)
+FAULT(a_stopped_server_keeps_no_call_longer_than_its_time)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, &hasty);
+    lk_client *client = locking_open(f, locking_hasty());
     lk_cell *cell = cells_named(f, client, "n", NULL);
     lk_status status;
     uint64_t began;
 
     cells_set(cell, "1");
-    server_freeze(f->base->server);
+    server_freeze(f->server);
     began = wait_now_ms();
     status = lk_cell_update(cell, NULL, add_one, NULL, NULL);
     assert_in_range(wait_now_ms() - began, 0,
                     wait_allowed_ms(wait_scaled_ms(2000)));
-    server_thaw(f->base->server);
+    server_thaw(f->server);
     assert_status(status, LK_EOFFLINE);
     assert_status(lk_client_wait_ready(client,
                                        (int64_t)wait_scaled_ms(SOON_MS)),
@@ -288,25 +272,4 @@ static void a_stopped_server_keeps_no_call_longer_than_its_time(void **state)
     cells_expect(cell, "1");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FAULT(a_write_whose_answer_is_lost_is_known_to_be_ours),
-        FAULT(a_creation_whose_answer_is_lost_is_known_to_be_ours),
-        FAULT(a_delete_whose_answer_is_lost_is_known_to_be_ours),
-        FAULT(an_update_through_lost_answers_counts_once),
-        FAULT(a_refusal_after_a_lost_answer_is_no_answer),
-        FAULT(only_what_was_asked_twice_is_remembered),
-        FAULT(a_write_without_an_answer_is_in_doubt),
-        FAULT(a_write_that_did_not_arrive_is_not_made_later),
-        FAULT(a_read_without_an_answer_leaves_no_doubt),
-        FAULT(a_late_write_of_a_former_holder_is_refused_by_fence),
-        FAULT(a_late_write_of_a_former_holder_is_refused_in_its_slot),
-        FAULT(versions_grow_over_a_restart),
-        FAULT(a_stopped_server_keeps_no_call_longer_than_its_time),
-    };
-
-    return cmocka_run_group_tests_name("cell_faults", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

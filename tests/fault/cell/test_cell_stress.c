@@ -63,7 +63,7 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
         status = lk_cell_update(cell, &stubborn, add_one, NULL, NULL);
         if (status == LK_OK)
             counters[DONE]++;
-        else if (status == LK_EINDOUBT)
+        else if (status == LK_EPENDING)
             counters[DOUBTED]++;
         else if (status == LK_EOFFLINE)
             counters[AWAY]++;
@@ -75,10 +75,8 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
     return 0;
 }
 
-static bool has_done_enough(void *data)
+static bool has_done_enough(worker_shared *shared)
 {
-    worker_shared *shared = data;
-
     return shared->counters[KILLED][DONE] >= ENOUGH &&
            shared->counters[STOPPED][DONE] >= ENOUGH;
 }
@@ -88,13 +86,6 @@ typedef struct progress {
     uint64_t done;
 } progress;
 
-static bool has_progressed(void *data)
-{
-    const progress *p = data;
-
-    return workers_count(p->workers, DONE) >= p->done;
-}
-
 /* Between two cuts they get on, so that each cut hits something. */
 static void cut(server *s, workers *w)
 {
@@ -102,7 +93,7 @@ static void cut(server *s, workers *w)
         progress p = {w, workers_count(w, DONE) + BETWEEN};
 
         (void)server_integer(s, "CLIENT KILL TYPE normal SKIPME yes");
-        assert_true(wait_until(has_progressed, &p, DEADLINE_MS));
+        assert_soon(workers_count(p.workers, DONE) >= p.done, DEADLINE_MS);
     }
 }
 
@@ -115,14 +106,13 @@ static uint64_t counted(server *s)
     return number;
 }
 
-static void each_update_counts_once(void **state)
+CHECK_TEST_OF(each_update_counts_once, server *s, NULL, NULL)
 {
-    server *s = *state;
     workers *w = workers_start(PROCESSES, worker_run, s);
     uint64_t done, doubted;
 
     assert_non_null(w);
-    assert_true(wait_until(has_done_enough, workers_shared(w), DEADLINE_MS));
+    assert_soon(has_done_enough(workers_shared(w)), DEADLINE_MS);
     workers_kill(w, STOPPED, SIGSTOP);
     workers_kill(w, KILLED, SIGKILL);
     cut(s, w);
@@ -143,12 +133,4 @@ static void each_update_counts_once(void **state)
     workers_free(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_update_counts_once),
-    };
-
-    return cmocka_run_group_tests_name("cell_stress", tests, one_server_start,
-                                       one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

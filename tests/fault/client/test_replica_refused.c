@@ -29,13 +29,12 @@ static lk_latch *latch_of(lk_client *client)
     return latch;
 }
 
-static void a_replica_is_not_asked(void **state)
+REPLICA_TEST(a_replica_is_not_asked)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .offline_ms = wait_scaled_ms(500)};
-    siglocking *f = *state;
     lk_client *client =
-        locking_open_url(f->base, server_url(replica_server()), &brief);
+        locking_open_url(f, server_url(replica_server()), &brief);
     lk_latch *latch = latch_of(client);
     lk_info *info = NULL;
 
@@ -54,16 +53,15 @@ static bool has_left(void *data)
 
 /* The wait of a client of the second server, which follows the first from now
    on; there the latch is open. */
-static void latch_is_not_open_on_a_replica(void **state)
+REPLICA_TEST(latch_is_not_open_on_a_replica)
 {
-    siglocking *f = *state;
-    lk_client *master = locking_open(f->base, NULL);
+    lk_client *master = locking_open(f, NULL);
     lk_client *client;
     lk_latch *open = latch_of(master), *latch;
     call c = {0};
 
     replica_leave();
-    client = locking_open_url(f->base, server_url(replica_server()), &patient);
+    client = locking_open_url(f, server_url(replica_server()), &patient);
     latch = latch_of(client);
     assert_status(lk_latch_reset(latch, 1), LK_OK);
     assert_status(lk_latch_wait_async(latch, LK_FOREVER, NULL, call_on_done,
@@ -83,19 +81,17 @@ static void latch_is_not_open_on_a_replica(void **state)
 }
 
 /* The same for an observer of an election. */
-static void nobody_leads_on_a_replica(void **state)
+REPLICA_TEST(nobody_leads_on_a_replica)
 {
-    siglocking *f = *state;
     lk_client *client;
     lk_leader *leader = NULL, *observer = NULL;
     lk_hold *office = NULL;
     call c = {0};
 
-    assert_status(lk_leader_new(&leader, locking_open(f->base, NULL), "n",
-                                NULL),
+    assert_status(lk_leader_new(&leader, locking_open(f, NULL), "n", NULL),
                   LK_OK);
     replica_leave();
-    client = locking_open_url(f->base, server_url(replica_server()), &patient);
+    client = locking_open_url(f, server_url(replica_server()), &patient);
     assert_status(lk_leader_new(&observer, client, "n", NULL), LK_OK);
     assert_status(lk_leader_observe_async(observer, 0, LK_FOREVER, NULL,
                                           call_on_info, &c),
@@ -114,14 +110,4 @@ static void nobody_leads_on_a_replica(void **state)
     lk_leader_free(observer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPLICA_TEST(a_replica_is_not_asked),
-        REPLICA_TEST(latch_is_not_open_on_a_replica),
-        REPLICA_TEST(nobody_leads_on_a_replica),
-    };
-
-    return cmocka_run_group_tests_name("replica_refused", tests, replica_start,
-                                       replica_stop);
-}
+CHECK_GROUP(replica_start, replica_stop)

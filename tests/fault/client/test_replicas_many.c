@@ -15,19 +15,18 @@
 
 /* ---- beside each other ------------------------------------------------------------ */
 
-static void who_needs_none_does_not_wait(void **state)
+REPLICA_TEST(who_needs_none_does_not_wait)
 {
-    siglocking *f = *state;
     lk_lock *lock = replica_lock(f, "n");
-    lk_lock *other = locking_lock(f->base, f->base->clients[0], "other");
-    call *c = replica_call(f);
+    lk_lock *other = locking_lock(f, f->clients[0], "other");
+    call *c = locking_call(f);
     uint64_t began;
 
     server_freeze(replica_server());
     assert_status(lk_lock_acquire_async(lock, 0, &replica_one, call_on_acquire,
                                         c),
                   LK_OK);
-    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    locking_wait_integer(f, 1, "EXISTS %s", "n");
     began = wait_now_ms();
     for (int i = 0; i < 20; i++)
         assert_status(lk_hold_release(replica_hold(other, NULL)), LK_OK);
@@ -39,19 +38,18 @@ static void who_needs_none_does_not_wait(void **state)
 }
 
 /* Of a need that cannot be met the others do not feel much. */
-static void who_needs_fewer_does_not_wait_for_more(void **state)
+REPLICA_TEST(who_needs_fewer_does_not_wait_for_more)
 {
     const lk_acquire_options two = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 2,
                                     .replica_ms = 2000};
-    siglocking *f = *state;
     lk_lock *lock = replica_lock(f, "n");
-    lk_lock *other = locking_lock(f->base, f->base->clients[0], "other");
-    call *c = replica_call(f);
+    lk_lock *other = locking_lock(f, f->clients[0], "other");
+    call *c = locking_call(f);
     uint64_t began;
 
     assert_status(lk_lock_acquire_async(lock, 0, &two, call_on_acquire, c),
                   LK_OK);
-    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    locking_wait_integer(f, 1, "EXISTS %s", "n");
     began = wait_now_ms();
     for (int i = 0; i < 3; i++)
         assert_status(lk_hold_release(replica_hold(other, &replica_one)),
@@ -61,11 +59,10 @@ static void who_needs_fewer_does_not_wait_for_more(void **state)
     assert_status(call_wait(c, NULL), LK_EREPLICAS);
 }
 
-static void many_needs_share_their_waits(void **state)
+REPLICA_TEST(many_needs_share_their_waits)
 {
     enum { MANY = 60 };
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     call *calls[MANY];
     char name[8];
 
@@ -74,7 +71,7 @@ static void many_needs_share_their_waits(void **state)
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
-        calls[i] = replica_call(f);
+        calls[i] = locking_call(f);
         assert_status(lk_lock_acquire_async(lock, 0, &replica_one,
                                             call_on_acquire, calls[i]),
                       LK_OK);
@@ -112,12 +109,11 @@ static lk_status acquire(const subjects *s, int which,
     }
 }
 
-static void every_primitive_waits_for_replicas(void **state)
+REPLICA_TEST(every_primitive_waits_for_replicas)
 {
     const lk_semaphore_options permits = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 3};
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     subjects s;
     lk_hold *hold = NULL;
 
@@ -140,30 +136,27 @@ static void every_primitive_waits_for_replicas(void **state)
 }
 
 /* The names a and b. */
-static lk_multilock *set_of_two(siglocking *f, lk_client *client)
+static lk_multilock *set_of_two(locking *f, lk_client *client)
 {
     lk_multilock *set = NULL;
 
     assert_status(lk_multilock_new(&set), LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "a")),
+    assert_status(lk_multilock_add_lock(set, locking_lock(f, client, "a")),
                   LK_OK);
-    assert_status(lk_multilock_add_lock(set,
-                                        locking_lock(f->base, client, "b")),
+    assert_status(lk_multilock_add_lock(set, locking_lock(f, client, "b")),
                   LK_OK);
     return set;
 }
 
-static void wait_free(siglocking *f)
+static void wait_free(locking *f)
 {
-    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
-    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
+    locking_wait_integer(f, 0, "EXISTS %s", "a");
+    locking_wait_integer(f, 0, "EXISTS %s", "b");
 }
 
-static void every_member_of_a_multilock_is_waited_for(void **state)
+REPLICA_TEST(every_member_of_a_multilock_is_waited_for)
 {
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_multilock *set = set_of_two(f, client);
     lk_hold *hold = NULL;
 
@@ -179,15 +172,13 @@ static void every_member_of_a_multilock_is_waited_for(void **state)
 }
 
 /* Its members' tries may take longer than one request. */
-static void
-a_multilock_that_is_tried_waits_for_all_of_its_replicas(void **state)
+REPLICA_TEST(a_multilock_that_is_tried_waits_for_all_of_its_replicas)
 {
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
                                   .replica_ms = wait_scaled_ms(900)};
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .command_timeout_ms = wait_scaled_ms(500)};
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, &brief);
+    lk_client *client = locking_open(f, &brief);
     lk_multilock *set = set_of_two(f, client);
     lk_hold *none = NULL;
 
@@ -199,11 +190,10 @@ a_multilock_that_is_tried_waits_for_all_of_its_replicas(void **state)
 }
 
 /* Whatever its members still wait for, they are given back. */
-static void a_multilock_out_of_time_leaves_nothing_behind(void **state)
+REPLICA_TEST(a_multilock_out_of_time_leaves_nothing_behind)
 {
     lk_acquire_options options = replica_one;
-    siglocking *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_multilock *set = set_of_two(f, client);
     uint64_t began = wait_now_ms();
     lk_hold *none = NULL;
@@ -221,17 +211,4 @@ static void a_multilock_out_of_time_leaves_nothing_behind(void **state)
     lk_multilock_free(set);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPLICA_TEST(who_needs_none_does_not_wait),
-        REPLICA_TEST(who_needs_fewer_does_not_wait_for_more),
-        REPLICA_TEST(many_needs_share_their_waits),
-        REPLICA_TEST(every_primitive_waits_for_replicas),
-        REPLICA_TEST(every_member_of_a_multilock_is_waited_for),
-        REPLICA_TEST(a_multilock_that_is_tried_waits_for_all_of_its_replicas),
-        REPLICA_TEST(a_multilock_out_of_time_leaves_nothing_behind),
-    };
-
-    return cmocka_run_group_tests(tests, replica_start, replica_stop);
-}
+CHECK_GROUP(replica_start, replica_stop)

@@ -146,7 +146,7 @@ static outcome with_free_descriptors(int number)
                       number < DESCRIPTORS_ENOUGH ? 200 : SOON_MS);
 }
 
-static void few_descriptors_are_an_answer(NO_STATE)
+CHECK_TEST(few_descriptors_are_an_answer)
 {
     outcome o = REFUSED;
 
@@ -172,7 +172,7 @@ static outcome with_threads(int number)
     return try_client(url, number < THREADS_ENOUGH ? 200 : SOON_MS);
 }
 
-static void few_threads_are_an_answer(NO_STATE)
+CHECK_TEST(few_threads_are_an_answer)
 {
     int counts[WRONG] = {0};
 
@@ -207,7 +207,7 @@ static outcome with_no_thread_at_the_end(int number)
     return descriptors_fall_to(before + 2) ? READY : WRONG;
 }
 
-static void a_client_that_a_callback_frees_needs_no_thread(NO_STATE)
+CHECK_TEST(a_client_that_a_callback_frees_needs_no_thread)
 {
     assert_int_equal(in_child(with_no_thread_at_the_end, 0), READY);
 }
@@ -220,7 +220,7 @@ static outcome with_room_to_watch(int number)
     return try_client(server_url(redis), 200);
 }
 
-static void no_room_to_watch_is_an_answer(NO_STATE)
+CHECK_TEST(no_room_to_watch_is_an_answer)
 {
     for (int i = 0; i < 8; i++)
         assert_int_equal(in_child(with_room_to_watch, i), REFUSED);
@@ -242,14 +242,14 @@ static outcome without_getrandom(int number)
     return try_client(server_url(redis), SOON_MS);
 }
 
-static void a_filter_may_refuse_getrandom(NO_STATE)
+CHECK_TEST(a_filter_may_refuse_getrandom)
 {
     assert_int_equal(in_child(without_getrandom, 0), READY);
 }
 
 /* ---- the server ------------------------------------------------------------- */
 
-static void a_full_server_is_named_as_such(NO_STATE)
+CHECK_TEST(a_full_server_is_named_as_such)
 {
     lk_client *client = NULL;
     lk_status status;
@@ -266,7 +266,7 @@ static void a_full_server_is_named_as_such(NO_STATE)
 
 /* ---- who we are ------------------------------------------------------------- */
 
-static void the_name_service_is_not_asked(NO_STATE)
+CHECK_TEST(the_name_service_is_not_asked)
 {
     const struct passwd *entry = getpwuid(geteuid());
     lk_client *client = NULL;
@@ -286,19 +286,4 @@ static void the_name_service_is_not_asked(NO_STATE)
     lk_client_free(client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_descriptors_are_an_answer),
-        cmocka_unit_test(few_threads_are_an_answer),
-        cmocka_unit_test(a_client_that_a_callback_frees_needs_no_thread),
-        cmocka_unit_test(no_room_to_watch_is_an_answer),
-        cmocka_unit_test(a_filter_may_refuse_getrandom),
-        cmocka_unit_test(the_name_service_is_not_asked), /* the last: it opens
-                                                            one right here */
-        cmocka_unit_test(a_full_server_is_named_as_such),
-    };
-
-    return cmocka_run_group_tests_name("scarce", tests, one_server_start_tcp,
-                                       one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

@@ -66,23 +66,14 @@ static void fail_each(bool forever)
     assert_int_equal(wrong, 0);
 }
 
-static void one_call_fails(NO_STATE)
+CHECK_TEST(one_call_fails)
 {
     fail_each(false);
 }
 
-static void all_calls_of_a_sort_fail_from_one_on(NO_STATE)
+CHECK_TEST(all_calls_of_a_sort_fail_from_one_on)
 {
     fail_each(true);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_call_fails),
-        cmocka_unit_test(all_calls_of_a_sort_fail_from_one_on),
-    };
-
-    return cmocka_run_group_tests_name("short_calls", tests, one_server_start,
-                                       one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

@@ -393,7 +393,7 @@ static void assert_nothing_stays(void)
     freeReplyObject(keys);
 }
 
-static void whoever_dies_in_a_call_keeps_nobody_waiting(NO_STATE)
+CHECK_TEST(whoever_dies_in_a_call_keeps_nobody_waiting)
 {
     step = getenv("LK_LONG") != NULL ? 1 : STEP;
     series_begin();
@@ -409,12 +409,4 @@ static void whoever_dies_in_a_call_keeps_nobody_waiting(NO_STATE)
     assert_nothing_stays();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_dies_in_a_call_keeps_nobody_waiting),
-    };
-
-    return cmocka_run_group_tests_name("short_deaths", tests, one_server_start,
-                                       one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

@@ -42,7 +42,7 @@ static void all_allocations_fail_from_one_on(NO_STATE)
     fail_each(true);
 }
 
-int main(void)
+int test_short_memory(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_allocation_fails),

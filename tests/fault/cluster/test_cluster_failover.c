@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -175,7 +176,7 @@ static void end_whole(void)
     cluster_wait_whole(ringed());
 }
 
-static void nobody_holds_twice_when_slots_move(NO_STATE)
+CHECK_TEST(nobody_holds_twice_when_slots_move)
 {
     server *from = master_of_third(0), *to = master_of_third(1);
 
@@ -189,7 +190,7 @@ static void nobody_holds_twice_when_slots_move(NO_STATE)
     workers_end();
 }
 
-static void nobody_holds_twice_when_a_failover_is_asked_for(NO_STATE)
+CHECK_TEST(nobody_holds_twice_when_a_failover_is_asked_for)
 {
     server *master = master_of_third(0);
 
@@ -199,7 +200,7 @@ static void nobody_holds_twice_when_a_failover_is_asked_for(NO_STATE)
     end_whole();
 }
 
-static void nobody_holds_twice_when_a_replica_asks_nobody(NO_STATE)
+CHECK_TEST(nobody_holds_twice_when_a_replica_asks_nobody)
 {
     server *master = master_of_third(1);
 
@@ -209,7 +210,7 @@ static void nobody_holds_twice_when_a_replica_asks_nobody(NO_STATE)
     end_whole();
 }
 
-static void nobody_holds_twice_when_a_master_is_killed(NO_STATE)
+CHECK_TEST(nobody_holds_twice_when_a_master_is_killed)
 {
     server *master = master_of_third(2);
 
@@ -222,7 +223,7 @@ static void nobody_holds_twice_when_a_master_is_killed(NO_STATE)
     end_whole();
 }
 
-static void nobody_holds_twice_when_a_master_stands_still(NO_STATE)
+CHECK_TEST(nobody_holds_twice_when_a_master_stands_still)
 {
     server *master = master_of_third(0);
 
@@ -234,15 +235,4 @@ static void nobody_holds_twice_when_a_master_stands_still(NO_STATE)
     end_whole();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_holds_twice_when_slots_move),
-        cmocka_unit_test(nobody_holds_twice_when_a_failover_is_asked_for),
-        cmocka_unit_test(nobody_holds_twice_when_a_replica_asks_nobody),
-        cmocka_unit_test(nobody_holds_twice_when_a_master_is_killed),
-        cmocka_unit_test(nobody_holds_twice_when_a_master_stands_still),
-    };
-
-    return cmocka_run_group_tests(tests, ringed_start, ringed_stop);
-}
+CHECK_GROUP(ringed_start, ringed_stop)

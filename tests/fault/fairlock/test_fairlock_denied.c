@@ -12,117 +12,90 @@
 
 #include "support/check.h"
 #include "support/fairline.h"
-
-/* ---- a server that is full ------------------------------------------------- */
-
-static void a_full_server_still_serves_who_waits(void **state)
-{
-    fairline *l = *state;
-    lk_hold *hold;
-    lk_hold *none = NULL;
-
-    fairline_far(l, NULL);
-    hold = fairline_hold(l->near, NULL);
-    for (int i = 0; i < 6; i++)
-        (void)fairline_queue(l, i % 2 == 0 ? l->far : l->third);
-    scene_command(l->scene, "CONFIG SET maxmemory 1");
-    assert_status(lk_fairlock_acquire(l->near, 1000, NULL, &none), LK_OK);
-    assert_status(lk_hold_release(none), LK_OK); /* it is the holder's */
-    assert_status(lk_hold_release(hold), LK_OK);
-    fairline_serve(l, 0);
-    none = NULL;
-    assert_status(lk_fairlock_acquire(l->near, 1000, NULL, &none),
-                  LK_ESERVERMEM);
-    assert_null(none);
-    scene_command(l->scene, "CONFIG SET maxmemory 0");
-    scene_is_clean(l->scene);
-}
+#include "support/paths.h"
 
 /* ---- a right that is missing ----------------------------------------------- */
 
 /* The far client, as a user with all rights but this one. */
-static void far_without(fairline *l, const char *right)
+static void far_without(locking *f, const char *right)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
                                        .password = "word"};
     redisReply *reply;
 
-    scene_command(l->scene, "ACL SETUSER far on >word ~* &* +@all");
-    reply = server_command(l->scene->server, "ACL SETUSER far %s", right);
+    scene_command(f, "ACL SETUSER far on >word ~* &* +@all");
+    reply = server_command(f->server, "ACL SETUSER far %s", right);
     assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
     freeReplyObject(reply);
-    fairline_open_far(l, &options);
+    fairline_open_far(f, &options);
 }
 
 /* Nobody is told, so each finds out by looking; the order is the same. */
-static void waits_are_served_in_order(fairline *l)
+static void waits_are_served_in_order(locking *f)
 {
-    lk_hold *hold = fairline_hold(l->far, NULL);
+    lk_hold *hold = fairline_hold(f->far.fairlock, NULL);
 
     for (int i = 0; i < 3; i++)
-        (void)fairline_queue(l, i % 2 == 0 ? l->far : l->third);
+        (void)fairline_queue(f,
+                             i % 2 == 0 ? f->far.fairlock : f->third.fairlock);
     assert_status(lk_hold_release(hold), LK_OK);
-    fairline_serve(l, 0);
-    scene_is_clean(l->scene);
+    fairline_serve(f, 0);
+    scene_is_clean(f);
 }
 
-static void without_publish_waits_are_served_in_order(void **state)
+FAIRLINE_TEST(without_publish_waits_are_served_in_order)
 {
-    far_without(*state, "-publish");
-    waits_are_served_in_order(*state);
+    far_without(f, "-publish");
+    waits_are_served_in_order(f);
 }
 
-static void without_pubsub_waits_are_served_in_order(void **state)
+FAIRLINE_TEST(without_pubsub_waits_are_served_in_order)
 {
-    far_without(*state, "-pubsub");
-    waits_are_served_in_order(*state);
+    far_without(f, "-pubsub");
+    waits_are_served_in_order(f);
 }
 
-static void without_kill_waits_are_served_in_order(void **state)
+FAIRLINE_TEST(without_kill_waits_are_served_in_order)
 {
-    fairline *l = *state;
-
-    far_without(l, "-client|kill");
-    waits_are_served_in_order(l);
+    far_without(f, "-client|kill");
+    waits_are_served_in_order(f);
 }
 
 /* Without an inbox it has no place in line: it tries, about once a second. */
-static void without_subscribe_it_is_had_by_looking(void **state)
+FAIRLINE_TEST(without_subscribe_it_is_had_by_looking)
 {
-    fairline *l = *state;
     uint64_t commands;
     lk_hold *hold;
     call *wait;
 
-    far_without(l, "-subscribe");
-    hold = fairline_hold(l->near, NULL);
-    commands = scene_stats(l->scene->far).commands;
-    wait = fairline_begin(l, l->far, NULL);
-    scene_hears(l->scene->far, 1); /* it is refused a place */
-    assert_true(scene_stats(l->scene->far).commands > commands);
-    assert_int_equal(fairline_queued(l), 0);
+    far_without(f, "-subscribe");
+    hold = fairline_hold(f->near.fairlock, NULL);
+    commands = locking_stats(f->far.client).commands;
+    wait = fairline_begin(f, f->far.fairlock, NULL);
+    scene_hears(f->far.client, 1); /* it is refused a place */
+    assert_true(locking_stats(f->far.client).commands > commands);
+    assert_int_equal(fairline_queued(f), 0);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(lk_hold_release(fairline_granted(wait)), LK_OK);
-    scene_is_clean(l->scene);
+    assert_status(lk_hold_release(locking_granted(wait)), LK_OK);
+    scene_is_clean(f);
 }
 
-static void a_right_that_is_taken_away_ends_the_waits(void **state)
+FAIRLINE_TEST(a_right_that_is_taken_away_ends_the_waits)
 {
-    fairline *l = *state;
     lk_hold *hold;
 
-    far_without(l, "+ping");
-    hold = fairline_hold(l->near, NULL);
-    fairline_queue_many(l, l->far, 3);
-    (void)fairline_queue(l, l->third);
-    scene_command(l->scene, "ACL SETUSER far -hexists");
+    far_without(f, "+ping");
+    hold = fairline_hold(f->near.fairlock, NULL);
+    fairline_queue_many(f, f->far.fairlock, 3);
+    (void)fairline_queue(f, f->third.fairlock);
+    scene_command(f, "ACL SETUSER far -hexists");
     for (int i = 0; i < 3; i++)
-        assert_status(call_wait(l->waits[i], NULL), LK_EDENIED);
-    scene_command(l->scene, "ACL SETUSER far +hexists");
-    assert_true(fairline_becomes_queued(l, 1));
+        assert_status(call_wait(&f->calls[i], NULL), LK_EDENIED);
+    scene_command(f, "ACL SETUSER far +hexists");
+    assert_true(fairline_becomes_queued(f, 1));
     assert_status(lk_hold_release(hold), LK_OK);
-    fairline_serve(l, 3);
-    scene_is_clean(l->scene);
+    fairline_serve(f, 3);
+    scene_is_clean(f);
 }
 
 /* ---- the rights of the manual ---------------------------------------------- */
@@ -158,10 +131,10 @@ static void rename_in(char *rights)
     }
 }
 
-static void set_rights(fairline *l)
+static void set_rights(locking *f)
 {
     char *rights = rights_of_the_manual();
-    redisContext *redis = redisConnectUnix(server_socket(l->scene->server));
+    redisContext *redis = redisConnectUnix(server_socket(f->server));
     redisReply *reply;
     const char *words[128];
     int count = 0;
@@ -180,47 +153,31 @@ static void set_rights(fairline *l)
 }
 
 /* Whatever a fair lock's scripts do, the lock's may do. */
-static void the_rights_of_the_locks_page_are_enough(void **state)
+FAIRLINE_TEST(the_rights_of_the_locks_page_are_enough)
 {
     const lk_client_options user = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                     .password = "secret"};
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
-    fairline *l = *state;
     lk_info *info = NULL;
     lk_hold *hold;
     call *canceled;
 
-    set_rights(l);
-    fairline_open_far(l, &user);
-    hold = fairline_hold(l->far, NULL);
-    assert_status(lk_cancel_new(&options.cancel, l->scene->far), LK_OK);
-    canceled = fairline_begin(l, l->far, &options);
-    assert_true(fairline_becomes_queued(l, 1));
-    fairline_queue_many(l, l->far, 3);
-    scene_looks(l->scene->far, 1);
+    set_rights(f);
+    fairline_open_far(f, &user);
+    hold = fairline_hold(f->far.fairlock, NULL);
+    assert_status(lk_cancel_new(&options.cancel, f->far.client), LK_OK);
+    canceled = fairline_begin(f, f->far.fairlock, &options);
+    assert_true(fairline_becomes_queued(f, 1));
+    fairline_queue_many(f, f->far.fairlock, 3);
+    scene_looks(f->far.client, 1);
     lk_cancel_fire(options.cancel);
     assert_status(call_wait(canceled, NULL), LK_ECANCELED);
-    assert_status(lk_fairlock_info(l->far, &info), LK_OK);
+    assert_status(lk_fairlock_info(f->far.fairlock, &info), LK_OK);
     assert_int_equal(info->waiter_count, 3);
     lk_info_free(info);
-    assert_status(lk_fairlock_force_release(l->far), LK_OK);
+    assert_status(lk_fairlock_force_release(f->far.fairlock), LK_OK);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    fairline_serve(l, 1);
-    scene_is_clean(l->scene);
+    fairline_serve(f, 1);
+    scene_is_clean(f);
     lk_cancel_free(options.cancel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FAIRLINE_TEST(a_full_server_still_serves_who_waits),
-        FAIRLINE_TEST(without_publish_waits_are_served_in_order),
-        FAIRLINE_TEST(without_pubsub_waits_are_served_in_order),
-        FAIRLINE_TEST(without_kill_waits_are_served_in_order),
-        FAIRLINE_TEST(without_subscribe_it_is_had_by_looking),
-        FAIRLINE_TEST(a_right_that_is_taken_away_ends_the_waits),
-        FAIRLINE_TEST(the_rights_of_the_locks_page_are_enough),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -507,7 +507,7 @@ static void nobody_whose_link_stands_is_overtaken(void **state)
     assert_int_equal(munmap(b, sizeof(*b)), 0);
 }
 
-int main(void)
+int test_fairlock_order(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_whose_link_stands_is_overtaken),

@@ -15,7 +15,7 @@
 
 enum { LOOK_MS = 1000, SLACK_MS = 1000, SHORT_MS = 60 };
 
-static void command(latching *f, const char *text)
+static void command(locking *f, const char *text)
 {
     redisReply *reply = server_command(f->server, text);
 
@@ -24,27 +24,27 @@ static void command(latching *f, const char *text)
 }
 
 /* A thread of this latch's client, the i-th, waits and has had its answer. */
-static waiter *waits(latching *f, lk_latch *latch, size_t client)
+static taker *waits(locking *f, lk_latch *latch, size_t client)
 {
-    waiter *w = latching_wait(f, latch, LK_FOREVER, NULL);
+    taker *w = locking_take(f, latch, LK_FOREVER, NULL);
 
-    latching_wait_waiting(latching_client(f, client), 1);
-    latching_wait_looked(latching_client(f, client));
+    locking_wait_waiting(f->clients[client], 1);
+    locking_wait_looked(f->clients[client]);
     return w;
 }
 
-static void ends_soon(waiter *w, lk_status status)
+static void ends_soon(taker *w, lk_status status)
 {
-    assert_true(waiter_has_ended(w, LOOK_MS + SLACK_MS));
-    assert_status(waiter_status(w), status);
+    assert_true(taker_ends(w, (unsigned)wait_limit_ms(LOOK_MS + SLACK_MS)));
+    assert_status(taker_join(w), status);
 }
 
 /* ---- a server that forgets ----------------------------------------------- */
 
-LATCHING_TEST(a_restart_without_data_is_the_end_of_a_latch)
+LOCKS_TEST(a_restart_without_data_is_the_end_of_a_latch)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
     uint64_t count;
 
     latching_arm(latch, 1);
@@ -54,20 +54,20 @@ LATCHING_TEST(a_restart_without_data_is_the_end_of_a_latch)
     assert_status(lk_latch_count(latch, &count), LK_EUNSET);
 }
 
-LATCHING_TEST(a_restart_with_data_loses_nothing)
+LOCKS_TEST(a_restart_with_data_loses_nothing)
 {
     static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
                                        "always", NULL};
     lk_latch *latch, *other;
-    waiter *w;
+    taker *w;
 
-    latching_own_server(f, args);
-    latch = latching_latch(f);
-    other = latching_latch(f);
+    locking_own_server(f, args);
+    latch = locking_new(f, lk_latch);
+    other = locking_new(f, lk_latch);
     assert_status(lk_latch_arrive(latch, 3, "a"), LK_OK);
     w = waits(f, other, 1);
     assert_true(server_restart(f->server));
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     assert_status(lk_latch_arrive(latch, 3, "a"), LK_OK);
     assert_int_equal(latching_count(latch), 2);
     latching_down(latch, 2);
@@ -76,24 +76,24 @@ LATCHING_TEST(a_restart_with_data_loses_nothing)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
-LATCHING_TEST(who_waits_for_the_arming_outlives_a_restart)
+LOCKS_TEST(who_waits_for_the_arming_outlives_a_restart)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w = waits(f, latch, 0);
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w = waits(f, latch, 0);
 
     assert_true(server_restart(f->server));
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     latching_arm(latch, 1);
     latching_down(latch, 1);
     ends_soon(w, LK_OK);
 }
 
 /* Another latch of the name is armed before the waiter can look. */
-LATCHING_TEST(what_is_armed_after_a_restart_is_another_latch)
+LOCKS_TEST(what_is_armed_after_a_restart_is_another_latch)
 {
-    lk_latch *latch = latching_latch(f);
-    lk_latch *other = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    lk_latch *other = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 1);
     w = waits(f, other, 1);
@@ -105,61 +105,28 @@ LATCHING_TEST(what_is_armed_after_a_restart_is_another_latch)
     ends_soon(w, LK_OK);
 }
 
-LATCHING_TEST(scripts_that_were_forgotten_are_sent_again)
-{
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
-
-    latching_arm(latch, 2);
-    w = waits(f, latch, 0);
-    command(f, "SCRIPT FLUSH");
-    latching_down(latch, 1);
-    command(f, "SCRIPT FLUSH");
-    assert_int_equal(latching_count(latch), 1);
-    command(f, "SCRIPT FLUSH");
-    latching_down(latch, 1);
-    ends_soon(w, LK_OK);
-    assert_true(latching_stats(latching_client(f, 0)).scripts_lost >= 1);
-}
-
-LATCHING_TEST(a_pause_of_the_server_loses_nothing)
-{
-    lk_latch *latch = latching_latch(f);
-    lk_latch *other = latching_latch(f);
-    waiter *w;
-
-    latching_arm(latch, 1);
-    w = waits(f, other, 1);
-    server_freeze(f->server);
-    latching_pass_ms(300);
-    assert_false(waiter_has_ended(w, 1));
-    server_thaw(f->server);
-    latching_down(latch, 1);
-    ends_soon(w, LK_OK);
-}
-
 /* ---- keys that others delete or replace ---------------------------------- */
 
-LATCHING_TEST(a_record_that_is_deleted_leaves_redissons_latch)
+LOCKS_TEST(a_record_that_is_deleted_leaves_redissons_latch)
 {
-    lk_latch *latch = latching_latch(f);
-    lk_latch *other = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    lk_latch *other = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 2);
     w = waits(f, other, 1);
     command(f, "DEL latchkey:{n}:r");
     assert_int_equal(latching_count(latch), 2);
-    latching_wait_looked(latching_client(f, 1));
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    locking_wait_looked(f->clients[1]);
+    assert_false(taker_ends(w, SHORT_MS));
     latching_down(latch, 2);
     ends_soon(w, LK_OK);
 }
 
-LATCHING_TEST(a_latch_that_is_deleted_by_hand_is_gone)
+LOCKS_TEST(a_latch_that_is_deleted_by_hand_is_gone)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 2);
     w = waits(f, latch, 0);
@@ -167,10 +134,10 @@ LATCHING_TEST(a_latch_that_is_deleted_by_hand_is_gone)
     ends_soon(w, LK_EGONE);
 }
 
-LATCHING_TEST(lists_that_are_deleted_are_written_again)
+LOCKS_TEST(lists_that_are_deleted_are_written_again)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 1);
     w = waits(f, latch, 0);
@@ -180,10 +147,10 @@ LATCHING_TEST(lists_that_are_deleted_are_written_again)
     ends_soon(w, LK_OK);
 }
 
-LATCHING_TEST(a_name_that_becomes_something_else_ends_its_waits)
+LOCKS_TEST(a_name_that_becomes_something_else_ends_its_waits)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 1);
     w = waits(f, latch, 0);
@@ -194,10 +161,10 @@ LATCHING_TEST(a_name_that_becomes_something_else_ends_its_waits)
 
 /* ---- a full server ------------------------------------------------------- */
 
-LATCHING_TEST(a_full_server_refuses_new_latches_and_nothing_else)
+LOCKS_TEST(a_full_server_refuses_new_latches_and_nothing_else)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
     bool open;
 
     latching_arm(latch, 4);
@@ -221,7 +188,7 @@ LATCHING_TEST(a_full_server_refuses_new_latches_and_nothing_else)
 
 /* ---- rights -------------------------------------------------------------- */
 
-static lk_latch *latch_with(latching *f, const char *rights)
+static lk_latch *latch_with(locking *f, const char *rights)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "some",
                                        .password = "word"};
@@ -231,35 +198,35 @@ static lk_latch *latch_with(latching *f, const char *rights)
     command(f, "ACL SETUSER some reset on >word ~* &* +@all");
     (void)snprintf(text, sizeof(text), "ACL SETUSER some %s", rights);
     command(f, text);
-    return latching_latch_for(f, latching_open(f, &options), 0);
+    return locking_of(f, lk_latch, locking_open(f, &options));
 }
 
-LATCHING_TEST(who_may_not_publish_opens_it_for_those_who_look)
+LOCKS_TEST(who_may_not_publish_opens_it_for_those_who_look)
 {
     lk_latch *latch = latch_with(f, "-publish");
-    waiter *w;
+    taker *w;
 
     latching_arm(latch, 1);
-    w = waits(f, latching_latch(f), 1);
+    w = waits(f, locking_new(f, lk_latch), 1);
     latching_down(latch, 1);
     ends_soon(w, LK_OK);
     assert_status(lk_latch_reset(latch, 1), LK_OK);
-    w = waits(f, latching_latch(f), 2);
+    w = waits(f, locking_new(f, lk_latch), 2);
     assert_status(lk_latch_delete(latch), LK_OK);
     ends_soon(w, LK_EGONE);
 }
 
-LATCHING_TEST(who_may_not_hear_redisson_waits_all_the_same)
+LOCKS_TEST(who_may_not_hear_redisson_waits_all_the_same)
 {
     lk_latch *latch =
         latch_with(f, "resetchannels &latchkey:in:* &latchkey:*:n");
-    lk_latch *other = latching_latch(f);
+    lk_latch *other = locking_new(f, lk_latch);
     uint64_t opened_at;
-    waiter *w;
+    taker *w;
 
     latching_arm(other, 1);
     w = waits(f, latch, 0);
-    latching_wait_calm(latching_client(f, 0));
+    locking_wait_calm(f->clients[0]);
     opened_at = wait_now_ms();
     latching_down(other, 1);
     ends_soon(w, LK_OK);
@@ -267,11 +234,11 @@ LATCHING_TEST(who_may_not_hear_redisson_waits_all_the_same)
                     wait_allowed_ms(wait_scaled_ms(LOOK_MS / 2)));
 }
 
-LATCHING_TEST(who_may_not_hear_anything_looks)
+LOCKS_TEST(who_may_not_hear_anything_looks)
 {
     lk_latch *latch = latch_with(f, "resetchannels &latchkey:in:*");
-    lk_latch *other = latching_latch(f);
-    waiter *w;
+    lk_latch *other = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(other, 1);
     w = waits(f, latch, 0);
@@ -279,7 +246,7 @@ LATCHING_TEST(who_may_not_hear_anything_looks)
     ends_soon(w, LK_OK);
 }
 
-LATCHING_TEST(who_may_not_run_scripts_is_told_so)
+LOCKS_TEST(who_may_not_run_scripts_is_told_so)
 {
     lk_latch *latch = latch_with(f, "-eval -evalsha");
 
@@ -288,7 +255,7 @@ LATCHING_TEST(who_may_not_run_scripts_is_told_so)
 }
 
 /* The rights that the page names are enough. */
-LATCHING_TEST(the_rights_of_the_page_are_enough)
+LOCKS_TEST(the_rights_of_the_page_are_enough)
 {
     lk_latch *latch = latch_with(
         f, "resetkeys ~n ~latchkey:{n}:* ~latchkey:client:* resetchannels "
@@ -299,7 +266,7 @@ LATCHING_TEST(the_rights_of_the_page_are_enough)
            "+persist +pexpire +pexpireat +pttl +eval +evalsha +publish "
            "+subscribe +unsubscribe +pubsub|numsub +time +info");
     lk_info *info;
-    waiter *w;
+    taker *w;
     bool open;
 
     assert_status(lk_latch_arrive(latch, 2, "a"), LK_OK);
@@ -312,7 +279,7 @@ LATCHING_TEST(the_rights_of_the_page_are_enough)
     ends_soon(w, LK_OK);
     assert_status(lk_latch_reset(latch, 2), LK_OK);
     assert_status(lk_latch_delete(latch), LK_OK);
-    latching_arm(latching_latch_for(f, latching_client(f, 0), 60000), 1);
+    latching_arm(latching_latch_for(f, f->clients[0], 60000), 1);
     command(f, "DEL n"); /* Redisson counts down */
     assert_int_equal(latching_count(latch), 0);
     assert_status(lk_latch_reset(latch, 1), LK_OK);
@@ -341,48 +308,25 @@ static int waiting_process(worker_shared *shared, unsigned index, void *data)
     return 0;
 }
 
-static bool has_ended(void *data)
-{
-    return atomic_load((_Atomic uint64_t *)data) != 0;
-}
-
 static void process_ended(workers *w, unsigned index, lk_status status)
 {
     _Atomic uint64_t *ended = &workers_shared(w)->counters[index][TOLD_ENDED];
 
-    assert_true(wait_until(has_ended, ended, LATCHING_MS));
+    assert_soon(atomic_load(ended) != 0, LATCHING_MS);
     assert_status(-(int)(*ended - 1), status);
 }
 
-/* A process that was killed waits no more, and nobody notices. */
-LATCHING_TEST(a_killed_waiter_costs_nothing)
-{
-    workers *w = workers_start(4, waiting_process, f->server);
-    lk_latch *latch;
-
-    assert_non_null(w);
-    latch = latching_latch(f);
-    latching_arm(latch, 1);
-    latching_wait_listed(f, 4);
-    workers_kill(w, 0, SIGKILL);
-    workers_kill(w, 1, SIGKILL);
-    latching_down(latch, 1);
-    process_ended(w, 2, LK_OK);
-    process_ended(w, 3, LK_OK);
-    workers_free(w);
-}
-
 /* It stood still while the latch opened and was armed again. */
-LATCHING_TEST(a_stopped_waiter_learns_what_it_missed)
+LOCKS_TEST(a_stopped_waiter_learns_what_it_missed)
 {
     workers *w = workers_start(2, waiting_process, f->server);
     lk_latch *latch;
 
     assert_non_null(w);
-    latch = latching_latch(f);
+    latch = locking_new(f, lk_latch);
     latching_arm(latch, 1);
     latching_wait_listed(f, 2);
-    latching_pass_ms(wait_scaled_ms(100)); /* both have their answers */
+    locking_pass_time(wait_scaled_ms(100)); /* both have their answers */
     workers_kill(w, 0, SIGSTOP);
     workers_kill(w, 1, SIGSTOP);
     latching_down(latch, 1);
@@ -414,12 +358,7 @@ static int counting_process(worker_shared *shared, unsigned index, void *data)
     return 0;
 }
 
-static bool has_counted(void *data)
-{
-    return workers_count(data, 0) > 500;
-}
-
-LATCHING_TEST(a_killed_counter_leaves_the_count_right)
+LOCKS_TEST(a_killed_counter_leaves_the_count_right)
 {
     enum { COUNT = 1000000 };
     workers *w;
@@ -429,20 +368,17 @@ LATCHING_TEST(a_killed_counter_leaves_the_count_right)
     command(f, "SET n 1000000");
     w = workers_start(4, counting_process, f->server);
     assert_non_null(w);
-    assert_true(wait_until(has_counted, w, LATCHING_MS));
+    assert_soon(workers_count(w, 0) > 500, LATCHING_MS);
     workers_kill(w, 0, SIGKILL);
     workers_kill(w, 1, SIGKILL);
     workers_end(w);
     assert_true(workers_wait(w, LATCHING_MS));
     counted = workers_count(w, 0);
     workers_free(w);
-    latch = latching_latch(f);
+    latch = locking_new(f, lk_latch);
     gone = COUNT - latching_count(latch);
     /* What a killed one had under way may have run. */
     assert_in_range(gone, counted, counted + 2);
 }
 
-int main(void)
-{
-    return check_all(latching_start_server, latching_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -319,9 +319,8 @@ static int stop_server(void **state)
     return 0;
 }
 
-static void members_meet_whatever_happens(void **state)
+CHECK_TEST_OF(members_meet_whatever_happens, server *s, NULL, NULL)
 {
-    server *s = *state;
     workers *w = workers_start(PROCESSES + SPARES, process_run, s);
     trouble t = {.server = s, .workers = w, .cut_at = wait_now_ms()};
     redisContext *heard = listen_to_all(s);
@@ -339,93 +338,4 @@ static void members_meet_whatever_happens(void **state)
     workers_free(w);
 }
 
-/*
- * So many counts as the latch was armed with, from many processes: if one
- * counted twice it would open too early, if one were lost it would not open.
- */
-enum { COUNTERS = 8, COUNTS = 500, COUNTED_BEGUN = 0 };
-
-static unsigned counts(void)
-{
-    return is_long() ? 10 * COUNTS : COUNTS;
-}
-
-static uint64_t begun(worker_shared *shared)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < COUNTERS; i++)
-        sum += shared->counters[i][COUNTED_BEGUN];
-    return sum;
-}
-
-/* One that is in doubt counts all the same, and once. */
-static int counter_run(worker_shared *shared, unsigned index, void *data)
-{
-    lk_client *client = open_stressed(data);
-    lk_latch *latch;
-
-    if (client == NULL || lk_latch_new(&latch, client, "n", NULL) != LK_OK)
-        return 1;
-    for (unsigned i = 0; i < counts(); i++) {
-        lk_status status;
-
-        shared->counters[index][COUNTED_BEGUN]++;
-        do
-            status = lk_latch_count_down(latch, 1);
-        while (status == LK_EOFFLINE);
-        if (status != LK_OK && status != LK_EINDOUBT)
-            return 2;
-    }
-    if (await(latch) != LK_OK)
-        return 3;
-    if (begun(shared) != (uint64_t)COUNTERS * counts())
-        return 4;
-    lk_latch_free(latch);
-    lk_client_free(client);
-    return 0;
-}
-
-static bool cut_until_open(void *data)
-{
-    trouble *t = data;
-
-    if (wait_now_ms() > t->cut_at + CUT_MS) {
-        cut_connections(t->server);
-        t->cut_at = wait_now_ms();
-    }
-    return workers_succeeded(t->workers) == COUNTERS;
-}
-
-static void each_count_counts_once_whatever_happens(void **state)
-{
-    server *s = *state;
-    trouble t = {.server = s, .cut_at = wait_now_ms()};
-    lk_client *client;
-    lk_latch *latch;
-
-    freeReplyObject(server_command(s, "SET n %u", COUNTERS * counts()));
-    t.workers = workers_start(COUNTERS, counter_run, s);
-    assert_non_null(t.workers);
-    if (!wait_until(cut_until_open, &t,
-                    is_long() ? 10 * DEADLINE_MS : DEADLINE_MS))
-        fail_msg("%llu of %u begun, %lld left",
-                 (unsigned long long)workers_count(t.workers, COUNTED_BEGUN),
-                 COUNTERS * counts(), server_integer(s, "DECRBY n 0"));
-    workers_free(t.workers);
-    assert_status(lk_client_open(&client, server_url(s), NULL), LK_OK);
-    assert_status(lk_latch_new(&latch, client, "n", NULL), LK_OK);
-    assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
-    lk_latch_free(latch);
-    lk_client_free(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_meet_whatever_happens),
-        cmocka_unit_test(each_count_counts_once_whatever_happens),
-    };
-
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+CHECK_GROUP(start_server, stop_server)

@@ -15,14 +15,13 @@
 /* PAUSE_MS: from one look to the next while nothing can be told. */
 enum { SETTLE_MS = 10000, PAUSE_MS = 1000 };
 
-static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
+LOCKS_TEST(a_watch_tells_of_an_outage_once_and_goes_on)
 {
-    leading *f = *state;
     static tells t;
     const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT,
                                      .offline_ms = wait_scaled_ms(200)};
-    proxy *net = locking_proxy(f->base);
-    lk_client *client = locking_open_far(f->base, &quick);
+    proxy *net = locking_proxy(f);
+    lk_client *client = locking_open_far(f, &quick);
     lk_leader *leader = leading_as(f, "a");
     lk_leader_watch *watch = NULL;
     lk_hold *hold;
@@ -39,7 +38,7 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
     assert_true(t.told[1].status != LK_OK);
     locking_pass_time(PAUSE_MS + PAUSE_MS / 2);
     assert_int_equal(atomic_load(&t.count), 2);
-    hold = leading_hold(leader);
+    hold = locking_hold(leader);
     proxy_refuse(net, false);
     tells_wait(&t, 3);
     last = atomic_load(&t.count) - 1;
@@ -50,14 +49,13 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
 }
 
 /* Also where nothing has changed meanwhile. */
-static void after_an_outage_a_watch_tells_what_is_so(void **state)
+LOCKS_TEST(after_an_outage_a_watch_tells_what_is_so)
 {
-    leading *f = *state;
     static tells t;
     const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT,
                                      .offline_ms = wait_scaled_ms(200)};
-    proxy *net = locking_proxy(f->base);
-    lk_client *client = locking_open_far(f->base, &quick);
+    proxy *net = locking_proxy(f);
+    lk_client *client = locking_open_far(f, &quick);
     lk_leader_watch *watch = NULL;
 
     memset(&t, 0, sizeof(t));
@@ -76,9 +74,8 @@ static void after_an_outage_a_watch_tells_what_is_so(void **state)
 }
 
 /* The word is lost with the connection: it looks when that is back. */
-static void an_observer_whose_connections_are_cut_misses_no_change(void **state)
+LOCKS_TEST(an_observer_whose_connections_are_cut_misses_no_change)
 {
-    leading *f = *state;
     static tells t;
     lk_leader *leader = leading_as(f, "a");
     lk_leader_watch *watch = NULL;
@@ -90,10 +87,9 @@ static void an_observer_whose_connections_are_cut_misses_no_change(void **state)
                   LK_OK);
     tells_wait(&t, 1);
     for (unsigned i = 0; i < 3; i++) {
+        freeReplyObject(server_command(f->server, "CLIENT KILL TYPE pubsub"));
         freeReplyObject(
-            server_command(f->base->server, "CLIENT KILL TYPE pubsub"));
-        freeReplyObject(server_command(f->base->server,
-                                       "CLIENT KILL TYPE normal SKIPME yes"));
+            server_command(f->server, "CLIENT KILL TYPE normal SKIPME yes"));
         assert_status(lk_leader_campaign(leader, SETTLE_MS, NULL, &hold),
                       LK_OK);
         tells_wait(&t, 2 * i + 2);
@@ -105,9 +101,8 @@ static void an_observer_whose_connections_are_cut_misses_no_change(void **state)
 }
 
 /* Without the right to the channel it is as before, only slower. */
-static void an_observer_that_may_not_listen_looks(void **state)
+LOCKS_TEST(an_observer_that_may_not_listen_looks)
 {
-    leading *f = *state;
     static tells t;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "deaf",
                                        .password = "p"};
@@ -115,7 +110,7 @@ static void an_observer_that_may_not_listen_looks(void **state)
     lk_leader_watch *watch = NULL;
     lk_hold *hold;
 
-    free(server_string(f->base->server,
+    free(server_string(f->server,
                        "ACL SETUSER deaf on >p ~* +@all resetchannels "
                        "&latchkey:in:*"));
     memset(&t, 0, sizeof(t));
@@ -124,13 +119,13 @@ static void an_observer_that_may_not_listen_looks(void **state)
                   LK_OK);
     lk_leader_watch_free(watch);
     memset(&t, 0, sizeof(t));
-    assert_status(lk_leader_watch_new(
-                      &watch,
-                      leading_in(f, locking_open(f->base, &options), NULL),
-                      tells_change, &t),
+    assert_status(lk_leader_watch_new(&watch,
+                                      leading_in(f, locking_open(f, &options),
+                                                 NULL),
+                                      tells_change, &t),
                   LK_OK);
     tells_wait(&t, 1);
-    hold = leading_hold(leader);
+    hold = locking_hold(leader);
     tells_wait(&t, 2);
     assert_true(t.told[1].term == lk_hold_fence(hold));
     assert_status(lk_leader_resign(leader, hold), LK_OK);
@@ -138,16 +133,4 @@ static void an_observer_that_may_not_listen_looks(void **state)
     lk_leader_watch_free(watch);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LEADER_TEST(a_watch_tells_of_an_outage_once_and_goes_on),
-        LEADER_TEST(after_an_outage_a_watch_tells_what_is_so),
-        LEADER_TEST(an_observer_whose_connections_are_cut_misses_no_change),
-        LEADER_TEST(an_observer_that_may_not_listen_looks),
-    };
-
-    return cmocka_run_group_tests_name("leader_observers", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

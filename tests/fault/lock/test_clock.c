@@ -43,14 +43,12 @@ static void leave_open_in_an_hour(locking *f, const char *name)
                      1);
 }
 
-static void a_free_lock_is_had_whatever_time_it_was_left_open(void **state)
+CHECK_TEST_OF(a_free_lock_is_had_whatever_time_it_was_left_open, locking *f,
+              locking_setup, locking_teardown)
 {
-    locking *f = *state;
-    lk_client *holder = locking_open_calm(f, NULL);
-    lk_client *waiter = locking_open_calm(f, NULL);
     redisContext *ear = hear(f, "redisson_lock__channel:{n}");
-    lk_hold *hold = locking_hold(locking_lock(f, holder, "n"));
-    taker *t = locking_take(f, locking_lock(f, waiter, "n"), 8000, NULL);
+    lk_hold *hold = locking_hold(locking_calm(f, lk_lock));
+    taker *t = locking_take(f, locking_calm(f, lk_lock), 8000, NULL);
 
     locking_wait_queued(f, "n", 1);
     leave_open_in_an_hour(f, "n");
@@ -59,14 +57,4 @@ static void a_free_lock_is_had_whatever_time_it_was_left_open(void **state)
     redisFree(ear);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_free_lock_is_had_whatever_time_it_was_left_open, locking_setup,
-            locking_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -30,7 +30,7 @@ static int races(void)
 
 /* The far side's thread: waits with a fresh token each round. */
 typedef struct runner {
-    scene *scene;
+    locking *scene;
     lk_cancel *_Atomic cancel; /* of this round; NULL: not yet */
     sem_t go, done;
     int rounds;
@@ -44,7 +44,7 @@ static void run_once(runner *r)
                                         .cancel = r->cancel};
     lk_hold *hold = NULL;
     lk_status status =
-        lk_lock_acquire(r->scene->third_lock, LK_FOREVER, &options, &hold);
+        lk_lock_acquire(r->scene->third.lock, LK_FOREVER, &options, &hold);
 
     if (status == LK_OK) {
         r->granted++;
@@ -75,21 +75,16 @@ static void spin(int turns)
     }
 }
 
-static bool is_waiting(void *data)
-{
-    return scene_stats(data).waiting > 0;
-}
-
 /* The release and the cancel meet, now the one first and now the other. */
-static void race(scene *sc, runner *r, int round)
+static void race(locking *f, runner *r, int round)
 {
-    lk_hold *hold = scene_hold(sc->near_lock, NULL);
+    lk_hold *hold = scene_hold(f->near.lock, NULL);
     lk_cancel *cancel;
 
-    assert_status(lk_cancel_new(&cancel, sc->third), LK_OK);
+    assert_status(lk_cancel_new(&cancel, f->third.client), LK_OK);
     r->cancel = cancel;
     sem_post(&r->go);
-    assert_true(wait_until(is_waiting, sc->third, SCENE_MS));
+    assert_soon(locking_stats(f->third.client).waiting > 0, SCENE_MS);
     if (round % 2 == 0) {
         assert_status(lk_hold_release(hold), LK_OK);
         spin(round % 64 * 100);
@@ -105,7 +100,7 @@ static void race(scene *sc, runner *r, int round)
 
 static bool is_settled(void *data)
 {
-    lk_client_stats stats = scene_stats(data);
+    lk_client_stats stats = locking_stats(data);
 
     return stats.holding == 0 && stats.waiting == 0 && stats.pending == 0;
 }
@@ -114,28 +109,27 @@ static bool is_settled(void *data)
  * Nothing dropped: a grant that meets a canceled claim is passed on at once, so
  * each round finds the lock free, and nothing is left of it at the end.
  */
-static void a_cancel_that_races_a_grant_leaves_nothing(void **state)
+SCENE_TEST(a_cancel_that_races_a_grant_leaves_nothing)
 {
-    scene *sc = *state;
-    runner r = {.scene = sc, .rounds = races()};
+    runner r = {.scene = f, .rounds = races()};
 
     sem_init(&r.go, 0, 0);
     sem_init(&r.done, 0, 0);
     assert_int_equal(pthread_create(&r.id, NULL, runner_run, &r), 0);
     for (int i = 0; i < r.rounds; i++)
-        race(sc, &r, i);
+        race(f, &r, i);
     pthread_join(r.id, NULL);
 
     assert_int_equal(r.others, 0);
     assert_int_equal(r.granted + r.canceled, r.rounds);
     assert_true(r.granted > 0);
     assert_true(r.canceled > 0);
-    assert_true(wait_until(is_settled, sc->third, SCENE_MS));
-    scene_is_clean(sc);
-    assert_int_equal(server_integer(sc->server, SERVER_PARKED("job")), 0);
-    assert_int_equal(server_integer(sc->server, SERVER_WAITERS("job")), 0);
+    assert_true(wait_until(is_settled, f->third.client, SCENE_MS));
+    scene_is_clean(f);
+    assert_int_equal(server_integer(f->server, SERVER_PARKED("job")), 0);
+    assert_int_equal(server_integer(f->server, SERVER_WAITERS("job")), 0);
     /* What was passed on did not wait for a lease. */
-    assert_status(lk_hold_release(scene_hold(sc->near_lock, NULL)), LK_OK);
+    assert_status(lk_hold_release(scene_hold(f->near.lock, NULL)), LK_OK);
 }
 
 /* ---- a busy loop --------------------------------------------------------- */
@@ -164,19 +158,13 @@ static bool is_readable(int fd)
     return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
 }
 
-static bool is_told(void *data)
-{
-    return is_readable(*(const int *)data);
-}
-
 /*
  * No silent loss: the check compares the clock and the descriptor is the
  * kernel's timer, so both tell the truth while nobody renews and nobody calls
  * back.
  */
-static void a_blocked_loop_hides_no_loss(void **state)
+SCENE_TEST(a_blocked_loop_hides_no_loss)
 {
-    scene *sc = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
     const lk_acquire_options brief = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 50};
@@ -187,12 +175,12 @@ static void a_blocked_loop_hides_no_loss(void **state)
     uint64_t deadline;
     int fd;
 
-    scene_far(sc, &options);
+    scene_far(f, &options);
     sem_init(&b.begun, 0, 0);
     sem_init(&b.may_end, 0, 0);
-    assert_status(lk_lock_new(&other, sc->far, "other", NULL), LK_OK);
+    assert_status(lk_lock_new(&other, f->far.client, "other", NULL), LK_OK);
     b.lock = other;
-    hold = scene_hold(sc->far_lock, NULL);
+    hold = scene_hold(f->far.lock, NULL);
     fd = lk_hold_fd(hold);
     bait = scene_hold(other, &brief);
     assert_status(lk_hold_on_lost(bait, 0, block, &b), LK_OK);
@@ -203,22 +191,13 @@ static void a_blocked_loop_hides_no_loss(void **state)
     assert_false(is_readable(fd));
     deadline = wait_now_ms() + lk_hold_remaining_ms(hold);
     assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
-    assert_in_range(wait_now_ms(), deadline, deadline + wait_scaled_ms(500));
-    assert_true(wait_until(is_told, &fd, SCENE_MS));
+    assert_in_range(wait_now_ms(), deadline,
+                    deadline + wait_allowed_ms(wait_scaled_ms(500)));
+    assert_soon(is_readable(fd), SCENE_MS);
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
     sem_post(&b.may_end);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_status(lk_hold_release(bait), LK_ELOST);
     lk_lock_free(other);
-    scene_is_clean(sc);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_cancel_that_races_a_grant_leaves_nothing),
-        SCENE_TEST(a_blocked_loop_hides_no_loss),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    scene_is_clean(f);
 }

@@ -39,26 +39,13 @@ static long long refusals(locking *f, const char *word)
     return count;
 }
 
-struct refused {
-    locking *f;
-    const char *word;
-    long long more_than;
-};
-
-static bool is_refused(void *data)
-{
-    struct refused *refused = data;
-
-    return refusals(refused->f, refused->word) > refused->more_than;
-}
-
 /* Waits until the server has refused two more times: one that was told goes on
    asking. */
 static void wait_refused(locking *f, const char *word)
 {
-    struct refused refused = {f, word, refusals(f, word) + 1};
+    long long least = refusals(f, word) + 2;
 
-    assert_true(wait_until(is_refused, &refused, 5000));
+    assert_soon(refusals(f, word) >= least, 5000);
 }
 
 static int reset(void **state)
@@ -70,12 +57,13 @@ static int reset(void **state)
     return locking_teardown(state);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, reset)
+
 /* ---- too few replicas ---- */
 
-static void an_acquire_waits_for_replicas(void **state)
+TEST(an_acquire_waits_for_replicas)
 {
-    locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
+    lk_lock *lock = locking_calm(f, lk_lock);
     taker *t;
 
     set(f, "min-replicas-to-write", "1");
@@ -86,28 +74,26 @@ static void an_acquire_waits_for_replicas(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void an_acquire_that_is_refused_to_its_end_says_why(void **state)
+TEST(an_acquire_that_is_refused_to_its_end_says_why)
 {
-    locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
+    const int64_t limit_ms = (int64_t)wait_limit_ms(300);
+    lk_lock *lock = locking_calm(f, lk_lock);
     taker *t;
 
     set(f, "min-replicas-to-write", "1");
-    t = locking_take(f, lock, 300, NULL);
+    t = locking_take(f, lock, limit_ms, NULL);
     assert_status(taker_join(t), LK_ESERVER);
-    assert_true(t->took_ms >= 300);
+    assert_true((int64_t)t->took_ms >= limit_ms);
     assert_non_null(strstr(t->words, "NOREPLICAS"));
     t = locking_take(f, lock, 0, NULL);
     assert_status(taker_join(t), LK_ESERVER);
     assert_non_null(strstr(t->words, "NOREPLICAS"));
 }
 
-static void one_that_is_queued_keeps_its_place(void **state)
+TEST(one_that_is_queued_keeps_its_place)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
-    lk_hold *hold =
-        locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_calm(f, lk_lock));
     taker *t = locking_take(f, locking_lock(f, client, "n"), 60000, NULL);
 
     locking_wait_queued(f, "n", 1);
@@ -120,9 +106,8 @@ static void one_that_is_queued_keeps_its_place(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static void a_hold_is_renewed_and_released_when_that_is_over(void **state)
+TEST(a_hold_is_renewed_and_released_when_that_is_over)
 {
-    locking *f = *state;
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT};
     lk_client *client;
     lk_hold *hold;
@@ -147,27 +132,19 @@ static void note_status(lk_status status, void *data)
     atomic_store((atomic_int *)data, (int)status);
 }
 
-static bool is_ok(void *data)
+TEST(a_count_is_counted_when_that_is_over)
 {
-    return atomic_load((atomic_int *)data) == LK_OK;
-}
-
-static void a_count_is_counted_when_that_is_over(void **state)
-{
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
+    lk_latch *latch = locking_named(f, lk_latch, client, "g");
     atomic_int status = 1;
-    lk_latch *latch;
 
-    assert_status(lk_latch_new(&latch, client, "g", NULL), LK_OK);
     assert_status(lk_latch_try_set_count(latch, 1), LK_OK);
     set(f, "min-replicas-to-write", "1");
     assert_status(lk_latch_count_down_async(latch, 1, note_status, &status),
                   LK_OK);
     wait_refused(f, "NOREPLICAS");
     set(f, "min-replicas-to-write", "0");
-    assert_true(wait_until(is_ok, &status, 5000));
-    lk_latch_free(latch);
+    assert_soon(atomic_load(&status) == LK_OK, 5000);
 }
 
 /* ---- it cannot save ---- */
@@ -181,10 +158,9 @@ static bool has_failed_to_save(void *data)
     return has;
 }
 
-static void an_acquire_waits_until_the_server_can_save(void **state)
+TEST(an_acquire_waits_until_the_server_can_save)
 {
-    locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
+    lk_lock *lock = locking_calm(f, lk_lock);
     char path[200], *socket = strdup(server_socket(f->server));
     taker *t;
 
@@ -218,10 +194,9 @@ static bool is_busy(void *data)
     return busy;
 }
 
-static void an_acquire_waits_for_the_end_of_anothers_script(void **state)
+TEST(an_acquire_waits_for_the_end_of_anothers_script)
 {
-    locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
+    lk_lock *lock = locking_calm(f, lk_lock);
     redisContext *other = redisConnectUnix(server_socket(f->server));
     taker *t;
 
@@ -240,20 +215,4 @@ static void an_acquire_waits_for_the_end_of_anothers_script(void **state)
     set(f, "lua-time-limit", "5000");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, locking_setup, reset)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_acquire_waits_for_replicas),
-        TEST(an_acquire_that_is_refused_to_its_end_says_why),
-        TEST(one_that_is_queued_keeps_its_place),
-        TEST(a_hold_is_renewed_and_released_when_that_is_over),
-        TEST(a_count_is_counted_when_that_is_over),
-        TEST(an_acquire_waits_until_the_server_can_save),
-        TEST(an_acquire_waits_for_the_end_of_anothers_script),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

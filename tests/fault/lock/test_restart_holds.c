@@ -51,6 +51,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define TEST(name) CHECK_TEST_OF(name, fixture *f, setup, teardown)
+
 static uint64_t connections(fixture *f)
 {
     lk_client_stats stats = {.size = sizeof(stats)};
@@ -86,21 +88,20 @@ static lk_hold *spinning_hold(fixture *f, uint64_t lease_ms)
     return f->hold;
 }
 
-static void a_lock_with_a_watchdog(void **state)
+TEST(a_lock_with_a_watchdog)
 {
-    spinning_hold(*state, 0);
-    assert_told(*state);
+    spinning_hold(f, 0);
+    assert_told(f);
 }
 
-static void a_lock_with_a_lease(void **state)
+TEST(a_lock_with_a_lease)
 {
-    spinning_hold(*state, LEASE_MS);
-    assert_told(*state);
+    spinning_hold(f, LEASE_MS);
+    assert_told(f);
 }
 
-static void a_write_lock_with_a_lease(void **state)
+TEST(a_write_lock_with_a_lease)
 {
-    fixture *f = *state;
     const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
                                        .strategy = LK_SPIN,
                                        .lease_ms = LEASE_MS};
@@ -112,9 +113,8 @@ static void a_write_lock_with_a_lease(void **state)
     assert_told(f);
 }
 
-static void a_siglock_with_a_lease(void **state)
+TEST(a_siglock_with_a_lease)
 {
-    fixture *f = *state;
     const lk_siglock_options options = {LK_SIGLOCK_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};
     lk_siglock *lock = NULL;
@@ -128,9 +128,8 @@ static void a_siglock_with_a_lease(void **state)
 /* ---- the data is there ---------------------------------------------------------- */
 
 /* Of a server that has just been started. */
-static bool has_looked(void *data)
+static bool has_looked(fixture *f)
 {
-    fixture *f = data;
     char *counts = server_string(f->server, "INFO %s", "commandstats");
     bool has = strstr(counts, "cmdstat_eval") != NULL;
 
@@ -138,15 +137,13 @@ static bool has_looked(void *data)
     return has;
 }
 
-static void a_hold_that_is_still_there_is_kept(void **state)
+TEST(a_hold_that_is_still_there_is_kept)
 {
-    fixture *f = *state;
-
     spinning_hold(f, LEASE_MS);
     freeReplyObject(server_command(f->server, "SAVE"));
     assert_true(server_restart(f->server));
     assert_int_equal(server_integer(f->server, "EXISTS n"), 1);
-    assert_true(wait_until(has_looked, f, SOON_MS));
+    assert_soon(has_looked(f), SOON_MS);
     assert_status(lk_hold_check(f->hold), LK_OK);
     assert_status(lk_hold_release(f->hold), LK_OK);
     f->hold = NULL;
@@ -154,9 +151,8 @@ static void a_hold_that_is_still_there_is_kept(void **state)
 
 /* ---- the same process with other data --------------------------------------------- */
 
-static bool has_followed(void *data)
+static bool has_followed(server *s)
 {
-    server *s = data;
     char *info = server_string(s, "INFO replication");
     bool follows = strstr(info, "master_link_status:up") != NULL;
 
@@ -165,37 +161,21 @@ static bool has_followed(void *data)
 }
 
 /* It was another's replica for a while, of which the client has seen nothing. */
-static void a_hold_that_a_replication_has_removed(void **state)
+TEST(a_hold_that_a_replication_has_removed)
 {
     static const char *const at_once[] = {"--repl-diskless-sync-delay", "0",
                                           NULL};
-    fixture *f = *state;
     server *other = server_start_tcp(at_once);
 
     assert_non_null(other);
     spinning_hold(f, LEASE_MS);
     freeReplyObject(server_command(f->server, "REPLICAOF 127.0.0.1 %d",
                                    (int)server_port(other)));
-    assert_true(wait_until(has_followed, f->server, SOON_MS));
+    assert_soon(has_followed(f->server), SOON_MS);
     freeReplyObject(server_command(f->server, "REPLICAOF NO ONE"));
     assert_int_equal(connections(f), 1);
     freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
     assert_true(wait_until(is_lost, f, SOON_MS));
     assert_int_equal(lk_hold_loss(f->hold), LK_LOSS_DELETED);
     server_stop(other);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_lock_with_a_watchdog),
-        TEST(a_lock_with_a_lease),
-        TEST(a_write_lock_with_a_lease),
-        TEST(a_siglock_with_a_lease),
-        TEST(a_hold_that_is_still_there_is_kept),
-        TEST(a_hold_that_a_replication_has_removed),
-    };
-
-    return cmocka_run_group_tests_name("restart_holds", tests, NULL, NULL);
 }

@@ -45,14 +45,13 @@ struct sought {
     char owner[80]; /* of the one who holds "n" */
 };
 
-static bool is_held(void *data)
+static bool is_held(struct sought *sought)
 {
-    struct sought *sought = data;
     lk_info *info = NULL;
-    lk_kind kind;
+    lk_kind found;
     bool is;
 
-    if (lk_who(sought->client, "n", &kind, &info) != LK_OK)
+    if (lk_who(sought->client, "n", &found, &info) != LK_OK)
         return false;
     is = info->holder_count == 1;
     if (is)
@@ -68,7 +67,7 @@ static void revoke_holder(lk_client *client)
     struct sought sought = {.client = client};
     int64_t left_ms = 0;
 
-    assert_true(wait_until(is_held, &sought, SOON_MS));
+    assert_soon(is_held(&sought), SOON_MS);
     assert_status(lk_revoke(client, "n", sought.owner, &left_ms), LK_OK);
 }
 
@@ -95,37 +94,35 @@ static void assert_had_anew(far_side *s)
     locking_wait_integer(s->f, 0, "EXISTS %s", "n");
 }
 
-static void a_reader_is_revoked_before_it_knows(void **state)
+LOCKS_TEST(a_reader_is_revoked_before_it_knows)
 {
     far_side s;
-    lk_rwlock *rwlock = NULL;
+    lk_rwlock *rwlock;
 
-    far_open(&s, *state);
-    assert_status(lk_rwlock_new(&rwlock, s.client, "n", NULL), LK_OK);
+    far_open(&s, f);
+    rwlock = locking_of(f, lk_rwlock, s.client);
     hold_answers(&s);
     assert_status(lk_rwlock_acquire_read_async(rwlock, SOON_MS, NULL,
                                                call_on_acquire, &s.call),
                   LK_OK);
     assert_had_anew(&s);
-    lk_rwlock_free(rwlock);
 }
 
-static void a_writer_is_revoked_before_it_knows(void **state)
+LOCKS_TEST(a_writer_is_revoked_before_it_knows)
 {
     far_side s;
-    lk_rwlock *rwlock = NULL;
+    lk_rwlock *rwlock;
 
-    far_open(&s, *state);
-    assert_status(lk_rwlock_new(&rwlock, s.client, "n", NULL), LK_OK);
+    far_open(&s, f);
+    rwlock = locking_of(f, lk_rwlock, s.client);
     hold_answers(&s);
     assert_status(lk_rwlock_acquire_write_async(rwlock, SOON_MS, NULL,
                                                 call_on_acquire, &s.call),
                   LK_OK);
     assert_had_anew(&s);
-    lk_rwlock_free(rwlock);
 }
 
-static void permits_are_revoked_before_that_is_known(void **state)
+LOCKS_TEST(permits_are_revoked_before_that_is_known)
 {
     const lk_semaphore_options two = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 2};
     far_side s;
@@ -133,7 +130,7 @@ static void permits_are_revoked_before_that_is_known(void **state)
     uint64_t permits = 0;
     int64_t free = 0;
 
-    far_open(&s, *state);
+    far_open(&s, f);
     assert_status(lk_semaphore_new(&semaphore, s.client, "n", &two), LK_OK);
     hold_answers(&s);
     assert_status(lk_semaphore_acquire_async(semaphore, 2, SOON_MS, NULL,
@@ -154,10 +151,10 @@ static void permits_are_revoked_before_that_is_known(void **state)
 static void revoke_upgradeable(lk_client *client)
 {
     lk_info *info = NULL;
-    lk_kind kind;
+    lk_kind found;
     int64_t left_ms = 0;
 
-    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
+    assert_status(lk_who(client, "n", &found, &info), LK_OK);
     for (size_t i = 0; i < info->holder_count; i++) {
         if (strcmp(info->holders[i]->mode, "upgradeable") == 0)
             assert_status(lk_revoke(client, "n", info->holders[i]->owner,
@@ -169,9 +166,8 @@ static void revoke_upgradeable(lk_client *client)
 }
 
 /* The hold above which it was to write is not renewed any more. */
-static void an_upgrade_whose_base_is_revoked_is_told(void **state)
+LOCKS_TEST(an_upgrade_whose_base_is_revoked_is_told)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_client *other = locking_open(f, NULL);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -201,16 +197,4 @@ static void an_upgrade_whose_base_is_revoked_is_told(void **state)
     lk_owner_free(options.owner);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(a_reader_is_revoked_before_it_knows),
-        LOCKING_TEST(a_writer_is_revoked_before_it_knows),
-        LOCKING_TEST(permits_are_revoked_before_that_is_known),
-        LOCKING_TEST(an_upgrade_whose_base_is_revoked_is_told),
-    };
-
-    return cmocka_run_group_tests_name("revoked_unanswered", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

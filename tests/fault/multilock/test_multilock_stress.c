@@ -213,9 +213,8 @@ static bool is_free(void *data)
     return true;
 }
 
-static void random_sets_never_deadlock_nor_overlap(void **state)
+CHECK_TEST_OF(random_sets_never_deadlock_nor_overlap, server *s, NULL, NULL)
 {
-    server *s = *state;
     workers *w = workers_start(PROCESSES, process_run, s);
 
     assert_non_null(w);
@@ -244,11 +243,4 @@ static void random_sets_never_deadlock_nor_overlap(void **state)
     assert_true(wait_until(is_free, s, PATIENCE_MS));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sets_never_deadlock_nor_overlap),
-    };
-
-    return cmocka_run_group_tests(tests, one_server_start, one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

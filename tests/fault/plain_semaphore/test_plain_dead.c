@@ -15,7 +15,6 @@
 #include "support/worker.h"
 
 enum {
-    KILLED = 50,
     STOPPED = 20,
     SEEN_MS = 3000, /* so long a waiter is believed to live */
     LOOK_MS = 1000,
@@ -90,16 +89,14 @@ typedef struct expectation {
     long long least;
 } expectation;
 
-static bool is_queued(void *data)
+static bool is_queued(const expectation *e)
 {
-    const expectation *e = data;
-
     return server_integer(e->server, SERVER_STANDING("n")) >= e->least;
 }
 
 static void queue_reaches(server *s, long long least)
 {
-    assert_true(wait_until(is_queued, &(expectation){s, least}, SETTLE_MS));
+    assert_soon(is_queued(&(expectation){s, least}), SETTLE_MS);
 }
 
 static lk_client *the_client;
@@ -130,12 +127,11 @@ static void end(void)
 /* ---- tests --------------------------------------------------------------- */
 
 /* As the header's first line says; and what is to be done about it. */
-static void a_killed_process_keeps_its_permits(void **state)
+FLUSHED_TEST(a_killed_process_keeps_its_permits)
 {
-    server *s = *state;
-    workers *w = workers_start(2, taker_run, s);
+    workers *w = workers_start(2, taker_run, redis);
 
-    begin(s, 2);
+    begin(redis, 2);
     go(w);
     assert_true(taken_at(w, 0) != 0);
     assert_true(taken_at(w, 1) != 0);
@@ -152,46 +148,18 @@ static void a_killed_process_keeps_its_permits(void **state)
     workers_free(w);
 }
 
-static void killed_waiters_cost_the_next_one_nothing(void **state)
-{
-    server *s = *state;
-    workers *dead = workers_start(KILLED, taker_run, s);
-    workers *live = workers_start(1, taker_run, s);
-    uint64_t released_at, at;
-
-    begin(s, 0);
-    go(dead);
-    queue_reaches(s, KILLED);
-    for (unsigned i = 0; i < KILLED; i++)
-        workers_kill(dead, i, SIGKILL);
-    go(live);
-    queue_reaches(s, 1); /* it may have passed the dead already */
-    released_at = wait_now_ms();
-    assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
-    at = taken_at(live, 0);
-    assert_true(at != 0);
-    assert_in_range(at < released_at ? 0 : at - released_at, 0,
-                    LOOK_MS + wait_scaled_ms(500));
-    assert_int_equal(free_now(), 0);
-    end_well(live, 1);
-    assert_int_equal(free_now(), 1);
-    end();
-    workers_free(dead);
-}
-
 /* None of them has anything, so none of them can take anything away. */
-static void stopped_waiters_together_cost_some_seconds(void **state)
+FLUSHED_TEST(stopped_waiters_together_cost_some_seconds)
 {
-    server *s = *state;
-    workers *stopped = workers_start(STOPPED, taker_run, s);
-    workers *live = workers_start(1, taker_run, s);
+    workers *stopped = workers_start(STOPPED, taker_run, redis);
+    workers *live = workers_start(1, taker_run, redis);
     uint64_t released_at, at;
 
-    begin(s, 0);
+    begin(redis, 0);
     go(stopped);
-    queue_reaches(s, STOPPED);
+    queue_reaches(redis, STOPPED);
     go(live);
-    queue_reaches(s, STOPPED + 1);
+    queue_reaches(redis, STOPPED + 1);
     for (unsigned i = 0; i < STOPPED; i++)
         workers_kill(stopped, i, SIGSTOP);
     released_at = wait_now_ms();
@@ -207,17 +175,16 @@ static void stopped_waiters_together_cost_some_seconds(void **state)
 }
 
 /* It goes on where it stopped: it takes if there is something to take. */
-static void a_stopped_waiter_that_goes_on_takes_in_its_turn(void **state)
+FLUSHED_TEST(a_stopped_waiter_that_goes_on_takes_in_its_turn)
 {
-    server *s = *state;
-    workers *sleeper = workers_start(1, taker_run, s);
-    workers *live = workers_start(1, taker_run, s);
+    workers *sleeper = workers_start(1, taker_run, redis);
+    workers *live = workers_start(1, taker_run, redis);
 
-    begin(s, 0);
+    begin(redis, 0);
     go(sleeper);
-    queue_reaches(s, 1);
+    queue_reaches(redis, 1);
     go(live);
-    queue_reaches(s, 2);
+    queue_reaches(redis, 2);
     workers_kill(sleeper, 0, SIGSTOP);
     assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
     assert_true(taken_at(live, 0) != 0);
@@ -232,17 +199,16 @@ static void a_stopped_waiter_that_goes_on_takes_in_its_turn(void **state)
 }
 
 /* It was told, and dies before it comes: nothing was given to it. */
-static void the_next_waiter_may_die_when_it_is_told(void **state)
+FLUSHED_TEST(the_next_waiter_may_die_when_it_is_told)
 {
-    server *s = *state;
-    workers *doomed = workers_start(1, taker_run, s);
-    workers *live = workers_start(1, taker_run, s);
+    workers *doomed = workers_start(1, taker_run, redis);
+    workers *live = workers_start(1, taker_run, redis);
 
-    begin(s, 0);
+    begin(redis, 0);
     go(doomed);
-    queue_reaches(s, 1);
+    queue_reaches(redis, 1);
     go(live);
-    queue_reaches(s, 2);
+    queue_reaches(redis, 2);
     workers_kill(doomed, 0, SIGSTOP);
     assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
     workers_kill(doomed, 0, SIGKILL);
@@ -254,16 +220,4 @@ static void the_next_waiter_may_die_when_it_is_told(void **state)
     workers_free(doomed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FLUSHED_TEST(a_killed_process_keeps_its_permits),
-        FLUSHED_TEST(killed_waiters_cost_the_next_one_nothing),
-        FLUSHED_TEST(stopped_waiters_together_cost_some_seconds),
-        FLUSHED_TEST(a_stopped_waiter_that_goes_on_takes_in_its_turn),
-        FLUSHED_TEST(the_next_waiter_may_die_when_it_is_told),
-    };
-
-    return cmocka_run_group_tests_name("plain_dead", tests, one_server_start,
-                                       one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

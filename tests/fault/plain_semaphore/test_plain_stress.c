@@ -77,7 +77,7 @@ static bool give_back(crew *c, uint64_t count)
     do
         status = lk_plain_semaphore_release(c->semaphore, count);
     while (status == LK_EOFFLINE);
-    return status == LK_OK || status == LK_EINDOUBT;
+    return status == LK_OK || status == LK_EPENDING;
 }
 
 /* Of a doomed process, the first that gets something: it never gives it back. */
@@ -170,60 +170,9 @@ typedef struct watch {
     long long value;
 } watch;
 
-static bool are_done(void *data)
-{
-    const watch *w = data;
-
-    return workers_count(w->workers, DONE) >= w->count;
-}
-
-static bool have_granted(void *data)
-{
-    const watch *w = data;
-
-    return workers_count(w->workers, GRANTED) >= w->count;
-}
-
 static long long value_of(server *s)
 {
     return server_integer(s, "INCRBY n 0");
-}
-
-static bool is_value(void *data)
-{
-    const watch *w = data;
-
-    return value_of(w->server) == w->value;
-}
-
-/* Breaks every connection but the asker's, also between a change and its
-   answer, as often as the workers get on a little in between. */
-static void cut_until_done(watch *w)
-{
-    uint64_t until = wait_now_ms() + wait_scaled_ms(10 * DEADLINE_MS);
-
-    while (!are_done(w) && wait_now_ms() < until) {
-        watch step = *w;
-
-        step.count = workers_count(w->workers, GRANTED) + 100;
-        (void)wait_until(have_granted, &step, 200);
-        freeReplyObject(server_command(w->server, "CLIENT KILL TYPE normal"));
-        freeReplyObject(server_command(w->server, "CLIENT KILL TYPE pubsub"));
-    }
-    assert_true(are_done(w));
-}
-
-static void assert_sound(workers *w)
-{
-    assert_int_equal(workers_count(w, OVER), 0);
-    assert_int_equal(workers_count(w, REFUSED), 0);
-}
-
-static void assert_at_rest(server *s)
-{
-    assert_int_equal(server_integer(s, SERVER_WAITERS("n")), 0);
-    assert_true(server_integer(s, "PTTL latchkey:{n}:r") > 0);
-    assert_true(server_integer(s, "PTTL latchkey:{n}:m") > 0);
 }
 
 static int set_up(void **state)
@@ -233,59 +182,11 @@ static int set_up(void **state)
     return 0;
 }
 
-static void no_permit_is_lost_or_made(void **state)
-{
-    server *s = *state;
-    watch w = {s, workers_start(PROCESSES, process_run, s), PROCESSES, PERMITS};
-
-    assert_non_null(w.workers);
-    assert_true(
-        wait_until(are_done, &w, is_long() ? 10 * DEADLINE_MS : DEADLINE_MS));
-    assert_int_equal(value_of(s), PERMITS);
-    assert_at_rest(s);
-    assert_sound(w.workers);
-    assert_int_equal(workers_count(w.workers, GRANTED),
-                     wanted_grants() / WORKERS * WORKERS);
-    /* The memory of changes does not grow with them. */
-    assert_in_range(server_integer(s, "HLEN latchkey:{n}:m"), 0, 6 * WORKERS);
-    workers_end(w.workers);
-    assert_true(workers_wait(w.workers, SETTLE_MS));
-    assert_int_equal(workers_succeeded(w.workers), PROCESSES);
-    workers_free(w.workers);
-}
-
-static void cut_connections_lose_no_permit(void **state)
-{
-    server *s = *state;
-    watch w = {s, workers_start(PROCESSES, process_run, s), PROCESSES, PERMITS};
-
-    assert_non_null(w.workers);
-    cut_until_done(&w);
-    if (!wait_until(is_value, &w, SETTLE_MS))
-        fail_msg("%lld are free at rest", value_of(s));
-    assert_sound(w.workers);
-    workers_end(w.workers);
-    assert_true(workers_wait(w.workers, SETTLE_MS));
-    assert_int_equal(workers_succeeded(w.workers), PROCESSES);
-    workers_free(w.workers);
-    assert_int_equal(value_of(s), PERMITS);
-}
-
 /* With less than all that one may want, the others might wait. */
 static void make_up(server *s)
 {
     freeReplyObject(server_command(s, "INCRBY n %d", MOST));
     freeReplyObject(server_command(s, "PUBLISH redisson_sc:{n} 1"));
-}
-
-static bool has_kept(void *data)
-{
-    return ((const _Atomic uint64_t *)data)[KEPT] != 0;
-}
-
-static bool is_idle(void *data)
-{
-    return ((const _Atomic uint64_t *)data)[IDLE] == THREADS;
 }
 
 /* Kills it when it has something and asks for nothing; what it has. */
@@ -294,9 +195,9 @@ static uint64_t kill_settled(server *s, workers *w, unsigned index)
     _Atomic uint64_t *counters = workers_shared(w)->counters[index];
 
     counters[DOOMED_NOW] = 1;
-    assert_true(wait_until(has_kept, counters, DEADLINE_MS));
+    assert_soon(counters[KEPT] != 0, DEADLINE_MS);
     make_up(s);
-    assert_true(wait_until(is_idle, counters, DEADLINE_MS));
+    assert_soon(counters[IDLE] == THREADS, DEADLINE_MS);
     assert_int_equal(counters[IN_USE], counters[KEPT]);
     workers_kill(w, index, SIGKILL);
     return counters[KEPT];
@@ -318,11 +219,12 @@ kill_some(watch *w, uint64_t (*kill_one)(server *s, workers *w, unsigned index))
 
     for (unsigned i = 0; i < DOOMED; i++) {
         w->count = workers_count(w->workers, GRANTED) + wanted_grants() / 20;
-        assert_true(wait_until(have_granted, w, DEADLINE_MS));
+        assert_soon(workers_count(w->workers, GRANTED) >= w->count,
+                    DEADLINE_MS);
         missing += kill_one(w->server, w->workers, i);
     }
     w->count = PROCESSES - DOOMED;
-    assert_true(wait_until(are_done, w, 10 * DEADLINE_MS));
+    assert_soon(workers_count(w->workers, DONE) >= w->count, 10 * DEADLINE_MS);
     workers_end(w->workers);
     for (unsigned i = DOOMED; i < PROCESSES; i++)
         while (workers_exit(w->workers, i) == WORKER_RUNS)
@@ -334,9 +236,8 @@ kill_some(watch *w, uint64_t (*kill_one)(server *s, workers *w, unsigned index))
 
 /* What they had is missing, and no more; the others go on with the rest, and
    with all once somebody has made up for it. */
-static void killed_members_keep_what_they_had(void **state)
+CHECK_TEST_OF(killed_members_keep_what_they_had, server *s, set_up, NULL)
 {
-    server *s = *state;
     watch w = {s, workers_start(PROCESSES, process_run, s), 0, 0};
 
     assert_non_null(w.workers);
@@ -348,9 +249,9 @@ static void killed_members_keep_what_they_had(void **state)
 }
 
 /* What was on its way to them may be missing besides, or to the server. */
-static void members_killed_at_any_moment_give_nothing_back(void **state)
+CHECK_TEST_OF(members_killed_at_any_moment_give_nothing_back, server *s, set_up,
+              NULL)
 {
-    server *s = *state;
     watch w = {s, workers_start(PROCESSES, process_run, s), 0, 0};
 
     assert_non_null(w.workers);
@@ -362,16 +263,4 @@ static void members_killed_at_any_moment_give_nothing_back(void **state)
                     DOOMED * THREADS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(no_permit_is_lost_or_made, set_up),
-        cmocka_unit_test_setup(cut_connections_lose_no_permit, set_up),
-        cmocka_unit_test_setup(killed_members_keep_what_they_had, set_up),
-        cmocka_unit_test_setup(members_killed_at_any_moment_give_nothing_back,
-                               set_up),
-    };
-
-    return cmocka_run_group_tests_name("plain_stress", tests, one_server_start,
-                                       one_server_stop);
-}
+CHECK_GROUP(one_server_start, one_server_stop)

@@ -21,6 +21,8 @@
 #include "support/sentinels.h"
 #include "support/wait.h"
 
+#define GROUP_TEST(name) CHECK_TEST_OF(name, NO_STATE, start, stop)
+
 enum { LONG_MS = 60000 };
 
 static sentinels *group;
@@ -48,8 +50,7 @@ static int stop(NO_STATE)
     return 0;
 }
 
-/* A release that the next master has not heard of is over with the lease. by_roads:
-   it reaches the sentinels, and only those, by roads that can be cut. */
+/* by_roads: it reaches the sentinels, and only those, by roads that can be cut. */
 static lk_client *open_client(bool by_roads)
 {
     static const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
@@ -246,7 +247,7 @@ static bool do_deaf_stay(void *data)
 /* Half of them hear nothing of it, and have the old master answer them for ten
    seconds more. They hold what the next master knows nothing of, and the others
    want it there. */
-static void nobody_holds_twice_when_some_do_not_hear_of_it(NO_STATE)
+GROUP_TEST(nobody_holds_twice_when_some_do_not_hear_of_it)
 {
     workers_start();
     wait_work();
@@ -261,7 +262,7 @@ static void nobody_holds_twice_when_some_do_not_hear_of_it(NO_STATE)
     workers_end();
 }
 
-static void nobody_holds_twice_when_a_failover_is_asked_for(NO_STATE)
+GROUP_TEST(nobody_holds_twice_when_a_failover_is_asked_for)
 {
     server *next;
 
@@ -273,7 +274,7 @@ static void nobody_holds_twice_when_a_failover_is_asked_for(NO_STATE)
     workers_end();
 }
 
-static void nobody_holds_twice_when_the_master_is_killed(NO_STATE)
+GROUP_TEST(nobody_holds_twice_when_the_master_is_killed)
 {
     workers_start();
     wait_work();
@@ -285,7 +286,7 @@ static void nobody_holds_twice_when_the_master_is_killed(NO_STATE)
     workers_end();
 }
 
-static void nobody_holds_twice_when_the_master_stands_still(NO_STATE)
+GROUP_TEST(nobody_holds_twice_when_the_master_stands_still)
 {
     workers_start();
     wait_work();
@@ -296,18 +297,9 @@ static void nobody_holds_twice_when_the_master_stands_still(NO_STATE)
     workers_end();
 }
 
-#define GROUP_TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
-
-int main(void)
+int test_sentinel_failover(void)
 {
-    const struct CMUnitTest tests[] = {
-        GROUP_TEST(nobody_holds_twice_when_some_do_not_hear_of_it),
-        GROUP_TEST(nobody_holds_twice_when_a_failover_is_asked_for),
-        GROUP_TEST(nobody_holds_twice_when_the_master_is_killed),
-        GROUP_TEST(nobody_holds_twice_when_the_master_stands_still),
-    };
-
     if (getenv("LK_TEST_TLS") != NULL)
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

@@ -50,10 +50,9 @@ static lk_status acquire(lk_client *client, uint64_t count)
 
 /* ---- time ---- */
 
-static void a_minute_later_it_is_compared_again(void **state)
+LOCKS_TEST(a_minute_later_it_is_compared_again)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk__agreement *agreement = agreement_of(client, 4);
 
     assert_false(lk__agreement_is_fresh(agreement));
@@ -67,35 +66,32 @@ static void a_minute_later_it_is_compared_again(void **state)
 }
 
 /* It went, by whatever hand, and who uses it brings it back. */
-static void a_number_that_went_is_set_again(void **state)
+LOCKS_TEST(a_number_that_went_is_set_again)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk__agreement *agreement = agreement_of(client, 4);
 
     assert_status(agree(agreement), LK_OK);
-    server_flush(f->base->server);
+    server_flush(f->server);
     assert_status(agree(agreement), LK_OK);
     assert_status(acquire(client, 8), LK_EMISMATCH);
     lk__agreement_unref(agreement);
 }
 
 /* Comparing writes once a day. */
-static void it_is_made_to_last_once_a_day(void **state)
+LOCKS_TEST(it_is_made_to_last_once_a_day)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk__agreement *agreement = agreement_of(client, 4);
 
     assert_status(agree(agreement), LK_OK);
-    assert_int_equal(server_integer(f->base->server, "PEXPIRE " KEY " 100000"),
-                     1);
+    assert_int_equal(server_integer(f->server, "PEXPIRE " KEY " 100000"), 1);
     agreement->prolonged_at -= 86300000 * MS;
     assert_status(agree(agreement), LK_OK);
-    assert_in_range(locking_pttl(f->base, KEY), 1, 100000);
+    assert_in_range(locking_pttl(f, KEY), 1, 100000);
     agreement->prolonged_at -= 200000 * MS;
     assert_status(agree(agreement), LK_OK);
-    assert_in_range(locking_pttl(f->base, KEY), 604000000, 604800000);
+    assert_in_range(locking_pttl(f, KEY), 604000000, 604800000);
     lk__agreement_unref(agreement);
 }
 
@@ -104,10 +100,10 @@ static void it_is_made_to_last_once_a_day(void **state)
 enum { CROWD = 20 };
 
 /* Half of them say 4, half of them 8; keys do not meet. */
-static void crowd_begin(multilocking *f, call calls[CROWD])
+static void crowd_begin(locking *f, call calls[CROWD])
 {
-    lk_client *clients[] = {locking_open_calm(f->base, NULL),
-                            locking_open_calm(f->base, NULL)};
+    lk_client *clients[] = {locking_open_calm(f, NULL),
+                            locking_open_calm(f, NULL)};
 
     for (int i = 0; i < CROWD; i++) {
         const lk_stripes_options options = {LK_STRIPES_OPTIONS_INIT,
@@ -124,9 +120,8 @@ static void crowd_begin(multilocking *f, call calls[CROWD])
 }
 
 /* A client that agrees may find the stripe taken by another that does. */
-static void of_many_that_come_at_once_one_number_wins(void **state)
+LOCKS_TEST(of_many_that_come_at_once_one_number_wins)
 {
-    multilocking *f = *state;
     call calls[CROWD] = {0};
     int refused[2] = {0};
 
@@ -148,53 +143,37 @@ static void of_many_that_come_at_once_one_number_wins(void **state)
 
 /* ---- the server refuses ---- */
 
-static void without_the_right_to_the_key_it_is_refused(void **state)
+LOCKS_TEST(without_the_right_to_the_key_it_is_refused)
 {
-    multilocking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
                                        .password = "word"};
     lk_client *client;
 
-    free(server_string(f->base->server,
+    free(server_string(f->server,
                        "ACL SETUSER far on >word ~n:* ~calm &* +@all "
                        "~latchkey:{n* ~redisson_*"));
-    client = locking_open(f->base, &options);
-    assert_words(acquire(client, 4), LK_EDENIED, "NOPERM");
-    free(server_string(f->base->server, "ACL SETUSER far ~latchkey:stripes:*"));
+    client = locking_open(f, &options);
+    assert_says(acquire(client, 4), LK_EDENIED, "NOPERM");
+    free(server_string(f->server, "ACL SETUSER far ~latchkey:stripes:*"));
     assert_status(acquire(client, 4), LK_OK);
-    assert_int_equal(server_integer(f->base->server, "ACL DELUSER far"), 1);
+    assert_int_equal(server_integer(f->server, "ACL DELUSER far"), 1);
 }
 
-static void
-without_memory_at_the_server_it_is_compared_but_not_set(void **state)
+LOCKS_TEST(without_memory_at_the_server_it_is_compared_but_not_set)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk__agreement *known = agreement_of(client, 4);
     lk__agreement *fresh = agreement_of(client, 4);
 
     assert_status(agree(known), LK_OK);
-    free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
+    free(server_string(f->server, "CONFIG SET maxmemory 1"));
     assert_status(agree(known), LK_OK);
-    assert_int_equal(server_integer(f->base->server, "DEL " KEY), 1);
+    assert_int_equal(server_integer(f->server, "DEL " KEY), 1);
     assert_status(agree(fresh), LK_ESERVERMEM);
-    free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
+    free(server_string(f->server, "CONFIG SET maxmemory 0"));
     assert_status(agree(fresh), LK_OK);
     lk__agreement_unref(known);
     lk__agreement_unref(fresh);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MULTI_TEST(a_minute_later_it_is_compared_again),
-        MULTI_TEST(a_number_that_went_is_set_again),
-        MULTI_TEST(it_is_made_to_last_once_a_day),
-        MULTI_TEST(of_many_that_come_at_once_one_number_wins),
-        MULTI_TEST(without_the_right_to_the_key_it_is_refused),
-        MULTI_TEST(without_memory_at_the_server_it_is_compared_but_not_set),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -10,10 +10,9 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-static void what_is_written_is_read(void **state)
+LOCKS_TEST(what_is_written_is_read)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     uint64_t version = 0;
 
     cells_expect(cell, NULL);
@@ -22,15 +21,14 @@ static void what_is_written_is_read(void **state)
     assert_true(version > 0);
     assert_int_equal(cells_expect(cell, "one"), version);
     assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_OK);
-    assert_int_equal(cells_expect(cells_one(f), "two"), version + 1);
+    assert_int_equal(cells_expect(locking_new(f, lk_cell), "two"), version + 1);
 }
 
-static void a_write_of_another_version_is_refused(void **state)
+LOCKS_TEST(a_write_of_another_version_is_refused)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     uint64_t first = cells_set(cell, "one");
-    uint64_t second = cells_set(cells_one(f), "two");
+    uint64_t second = cells_set(locking_new(f, lk_cell), "two");
     uint64_t version = 7;
 
     assert_true(second > first);
@@ -41,10 +39,9 @@ static void a_write_of_another_version_is_refused(void **state)
     assert_int_equal(cells_expect(cell, "two"), second);
 }
 
-static void a_value_is_any_bytes(void **state)
+LOCKS_TEST(a_value_is_any_bytes)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     lk_cell_value *value = NULL;
     const char bytes[] = {'a', '\0', '\r', '\n', '\xff'};
 
@@ -57,10 +54,9 @@ static void a_value_is_any_bytes(void **state)
     cells_expect(cell, "");
 }
 
-static void a_value_has_at_most_max_size_bytes(void **state)
+LOCKS_TEST(a_value_has_at_most_max_size_bytes)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     const lk_cell_options big = {LK_CELL_OPTIONS_INIT,
                                  .max_size = LK_CELL_SIZE_MAX};
     const size_t size = 1048576;
@@ -84,10 +80,9 @@ static void a_value_has_at_most_max_size_bytes(void **state)
     lk_cell_value_free(value);
 }
 
-static void a_version_is_never_used_again(void **state)
+LOCKS_TEST(a_version_is_never_used_again)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     uint64_t version = 0, last = 0;
 
     for (int i = 0; i < 50; i++)
@@ -99,7 +94,7 @@ static void a_version_is_never_used_again(void **state)
     assert_status(lk_cell_write(cell, last, "y", 1, NULL), LK_ESTALE);
     version = cells_set(cell, "y");
     assert_true(version > last);
-    server_flush(f->base->server);
+    server_flush(f->server);
     assert_true(cells_set(cell, "z") > version);
 }
 
@@ -112,25 +107,23 @@ static bool is_unset(void *data)
     return status == LK_EUNSET;
 }
 
-static void a_cell_ends_after_its_time(void **state)
+LOCKS_TEST(a_cell_ends_after_its_time)
 {
-    cells *f = *state;
     const lk_cell_options options = {LK_CELL_OPTIONS_INIT, .ttl_ms = 60};
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "n", &options);
     uint64_t version = cells_set(cell, "x");
 
     assert_true(wait_until(is_unset, cell, 5000));
     assert_true(cells_set(cells_named(f, client, "n", NULL), "y") > version);
-    assert_int_equal(locking_pttl(f->base, "latchkey:{n}:c"), -1);
+    assert_int_equal(locking_pttl(f, "latchkey:{n}:c"), -1);
 }
 
 /* ---- async ---- */
 
-static void async_calls_do_the_same(void **state)
+LOCKS_TEST(async_calls_do_the_same)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     cell_call unset = {0}, write = {0}, stale = {0}, read = {0};
     call deleted = {0};
 
@@ -156,10 +149,9 @@ static void async_calls_do_the_same(void **state)
     cells_expect(cell, NULL);
 }
 
-static void a_handle_may_be_freed_before_an_async_call_ends(void **state)
+LOCKS_TEST(a_handle_may_be_freed_before_an_async_call_ends)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     cell_call write = {0};
     lk_cell *cell = NULL;
 
@@ -169,13 +161,12 @@ static void a_handle_may_be_freed_before_an_async_call_ends(void **state)
                   LK_OK);
     lk_cell_free(cell);
     assert_status(cell_call_wait(&write, NULL), LK_OK);
-    cells_expect(cells_one(f), "one");
+    cells_expect(locking_new(f, lk_cell), "one");
 }
 
-static void what_is_read_outlives_the_client(void **state)
+LOCKS_TEST(what_is_read_outlives_the_client)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = NULL;
     lk_cell_value *value = NULL;
 
@@ -183,25 +174,9 @@ static void what_is_read_outlives_the_client(void **state)
     cells_set(cell, "one");
     assert_status(lk_cell_read(cell, &value), LK_OK);
     lk_cell_free(cell);
-    locking_free_client(f->base, client);
+    locking_free_client(f, client);
     assert_string_equal(value->bytes, "one");
     lk_cell_value_free(value);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CELLS_CASE(what_is_written_is_read),
-        CELLS_CASE(a_write_of_another_version_is_refused),
-        CELLS_CASE(a_value_is_any_bytes),
-        CELLS_CASE(a_value_has_at_most_max_size_bytes),
-        CELLS_CASE(a_version_is_never_used_again),
-        CELLS_CASE(a_cell_ends_after_its_time),
-        CELLS_CASE(async_calls_do_the_same),
-        CELLS_CASE(a_handle_may_be_freed_before_an_async_call_ends),
-        CELLS_CASE(what_is_read_outlives_the_client),
-    };
-
-    return cmocka_run_group_tests_name("cell", tests, locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

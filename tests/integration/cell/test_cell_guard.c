@@ -20,12 +20,11 @@ static lk_status guarded(lk_cell *cell, lk_hold *hold, const char *text)
                                  NULL);
 }
 
-static void a_holder_writes_as_often_as_it_likes(void **state)
+LOCKS_TEST(a_holder_writes_as_often_as_it_likes)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "n", NULL);
-    lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     uint64_t version = 0;
 
     assert_status(guarded(cell, hold, "one"), LK_OK);
@@ -41,15 +40,14 @@ static void a_holder_writes_as_often_as_it_likes(void **state)
 
 /* The lock of the cell's name, in its slot: the server itself knows that it is
    not held, though the holder cannot. */
-static void a_hold_that_was_deleted_writes_nothing(void **state)
+LOCKS_TEST(a_hold_that_was_deleted_writes_nothing)
 {
-    cells *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk_cell *same = cells_named(f, client, "n", NULL);
     lk_cell *inside = cells_named(f, client, "{n}:total", NULL);
-    lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(guarded(same, hold, "x"), LK_ELOST);
     assert_status(guarded(inside, hold, "x"), LK_ELOST);
@@ -59,18 +57,17 @@ static void a_hold_that_was_deleted_writes_nothing(void **state)
 }
 
 /* In another slot only the fence tells, and it has to be met by a newer one. */
-static void an_older_holder_writes_nothing_after_a_newer_one(void **state)
+LOCKS_TEST(an_older_holder_writes_nothing_after_a_newer_one)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "elsewhere", NULL);
-    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock);
     char newest[32];
 
     assert_status(guarded(cell, hold, "old"), LK_OK);
     (void)snprintf(newest, sizeof(newest), "%" PRIu64, lk_hold_fence(hold) + 1);
-    assert_int_equal(server_integer(f->base->server,
+    assert_int_equal(server_integer(f->server,
                                     "HSET latchkey:{elsewhere}:k "
                                     "fence %s",
                                     newest),
@@ -88,12 +85,11 @@ static void an_older_holder_writes_nothing_after_a_newer_one(void **state)
 }
 
 /* Nobody is asked about it. */
-static void a_hold_that_is_known_to_be_lost_is_refused(void **state)
+LOCKS_TEST(a_hold_that_is_known_to_be_lost_is_refused)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "elsewhere", NULL);
-    lk_hold *hold = locking_hold_for(locking_lock(f->base, client, "n"), 1000);
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 1000);
     uint64_t commands;
 
     locking_pass_time(1000);
@@ -104,10 +100,9 @@ static void a_hold_that_is_known_to_be_lost_is_refused(void **state)
     (void)lk_hold_release(hold);
 }
 
-static void holds_of_one_holder_alone_may_guard(void **state)
+LOCKS_TEST(holds_of_one_holder_alone_may_guard)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "{n}:value", NULL);
     lk_fairlock *fair = NULL;
     lk_rwlock *rw = NULL;
@@ -122,17 +117,16 @@ static void holds_of_one_holder_alone_may_guard(void **state)
     assert_status(lk_rwlock_new(&rw, client, "{n}:rw", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_write(rw, 5000, NULL, &hold), LK_OK);
     assert_status(guarded(cell, hold, "writer"), LK_OK);
-    assert_int_equal(server_integer(f->base->server, "DEL {n}:rw"), 1);
+    assert_int_equal(server_integer(f->server, "DEL {n}:rw"), 1);
     assert_status(guarded(cell, hold, "deleted"), LK_ELOST);
     (void)lk_hold_release(hold);
     lk_rwlock_free(rw);
     cells_expect(cell, "writer");
 }
 
-static void holds_that_others_have_as_well_are_refused(void **state)
+LOCKS_TEST(holds_that_others_have_as_well_are_refused)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "n", NULL);
     const lk_semaphore_options one = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
     lk_semaphore *semaphore = NULL;
@@ -158,30 +152,27 @@ static void holds_that_others_have_as_well_are_refused(void **state)
 
 /* Of another client the fence counts, but its claim cannot be looked for: that
    client may be another server's. */
-static void a_hold_of_another_client_guards_by_its_fence(void **state)
+LOCKS_TEST(a_hold_of_another_client_guards_by_its_fence)
 {
-    cells *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_cell *cell = cells_one(f);
-    lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_cell *cell = locking_new(f, lk_cell);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
     assert_status(guarded(cell, hold, "x"), LK_OK);
     cells_expect(cell, "x");
-    assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:{n}:k fence "
-                                    "9000000000000000"),
+    assert_int_equal(server_integer(f->server, "HSET latchkey:{n}:k fence "
+                                               "9000000000000000"),
                      0);
     assert_status(guarded(cell, hold, "y"), LK_ESTALE);
     (void)lk_hold_release(hold);
 }
 
-static void a_guarded_write_may_outlive_its_hold(void **state)
+LOCKS_TEST(a_guarded_write_may_outlive_its_hold)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "n", NULL);
-    lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     cell_call c = {0};
 
     assert_status(lk_cell_write_guarded_async(cell, hold, LK_CELL_ANY, "one", 3,
@@ -192,20 +183,4 @@ static void a_guarded_write_may_outlive_its_hold(void **state)
     cells_expect(cell, "one");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CELLS_CASE(a_holder_writes_as_often_as_it_likes),
-        CELLS_CASE(a_hold_that_was_deleted_writes_nothing),
-        CELLS_CASE(an_older_holder_writes_nothing_after_a_newer_one),
-        CELLS_CASE(a_hold_that_is_known_to_be_lost_is_refused),
-        CELLS_CASE(holds_of_one_holder_alone_may_guard),
-        CELLS_CASE(holds_that_others_have_as_well_are_refused),
-        CELLS_CASE(a_hold_of_another_client_guards_by_its_fence),
-        CELLS_CASE(a_guarded_write_may_outlive_its_hold),
-    };
-
-    return cmocka_run_group_tests_name("cell_guard", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

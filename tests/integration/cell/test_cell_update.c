@@ -59,10 +59,9 @@ add_one(const lk_cell_value *old, lk_cell_draft *draft, void *data)
     return lk_cell_draft_set(draft, text, strlen(text));
 }
 
-static void an_update_writes_what_its_function_makes(void **state)
+LOCKS_TEST(an_update_writes_what_its_function_makes)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     work w = {.calls = 0};
     uint64_t version = 0;
 
@@ -73,24 +72,22 @@ static void an_update_writes_what_its_function_makes(void **state)
     assert_int_equal(w.calls, 2);
 }
 
-static void an_update_begins_again_when_it_was_overtaken(void **state)
+LOCKS_TEST(an_update_begins_again_when_it_was_overtaken)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
-    work w = {.rival = cells_one(f), .rivalries = 3};
+    lk_cell *cell = locking_new(f, lk_cell);
+    work w = {.rival = locking_new(f, lk_cell), .rivalries = 3};
 
     assert_status(lk_cell_update(cell, NULL, add_one, &w, NULL), LK_OK);
     assert_int_equal(w.calls, 4);
     cells_expect(cell, "101");
 }
 
-static void an_update_gives_up_after_its_tries(void **state)
+LOCKS_TEST(an_update_gives_up_after_its_tries)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     const lk_cell_update_options options = {LK_CELL_UPDATE_OPTIONS_INIT,
                                             .tries = 3};
-    work w = {.rival = cells_one(f), .rivalries = 10};
+    work w = {.rival = locking_new(f, lk_cell), .rivalries = 10};
 
     assert_status(lk_cell_update(cell, &options, add_one, &w, NULL), LK_ESTALE);
     assert_int_equal(w.calls, 3);
@@ -100,10 +97,9 @@ static void an_update_gives_up_after_its_tries(void **state)
     assert_int_equal(w.calls, 16);
 }
 
-static void a_function_may_end_the_update(void **state)
+LOCKS_TEST(a_function_may_end_the_update)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     work w = {.answer = LK_EGONE};
     uint64_t version = 7;
 
@@ -115,10 +111,9 @@ static void a_function_may_end_the_update(void **state)
     assert_int_equal(w.calls, 2);
 }
 
-static void a_function_may_write_nothing(void **state)
+LOCKS_TEST(a_function_may_write_nothing)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     work w = {.idle = true};
     uint64_t before = cells_set(cell, "x"), version = 0;
 
@@ -137,30 +132,27 @@ too_much(const lk_cell_value *old, lk_cell_draft *draft, void *data)
     return lk_cell_draft_set(draft, bytes, sizeof(bytes));
 }
 
-static void a_draft_that_is_too_large_is_refused(void **state)
+LOCKS_TEST(a_draft_that_is_too_large_is_refused)
 {
-    cells *f = *state;
     const lk_cell_options small = {LK_CELL_OPTIONS_INIT, .max_size = 63};
-    lk_cell *cell = cells_named(f, locking_open(f->base, NULL), "n", &small);
+    lk_cell *cell = cells_named(f, locking_open(f, NULL), "n", &small);
 
     assert_status(lk_cell_update(cell, NULL, too_much, NULL, NULL), LK_ERANGE);
     cells_expect(cell, NULL);
 }
 
-static void a_guarded_update_needs_the_newest_fence(void **state)
+LOCKS_TEST(a_guarded_update_needs_the_newest_fence)
 {
-    cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_cell *cell = cells_named(f, client, "n", NULL);
-    lk_hold *hold = locking_hold(locking_lock(f->base, client, "lock"));
+    lk_hold *hold = locking_hold(locking_lock(f, client, "lock"));
     const lk_cell_update_options options = {LK_CELL_UPDATE_OPTIONS_INIT,
                                             .hold = hold};
     work w = {.calls = 0};
 
     assert_status(lk_cell_update(cell, &options, add_one, &w, NULL), LK_OK);
-    assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:{n}:k fence "
-                                    "9000000000000000"),
+    assert_int_equal(server_integer(f->server, "HSET latchkey:{n}:k fence "
+                                               "9000000000000000"),
                      0);
     assert_status(lk_cell_update(cell, &options, add_one, &w, NULL), LK_ESTALE);
     assert_int_equal(w.calls, 2); /* it cannot become the newest */
@@ -170,11 +162,10 @@ static void a_guarded_update_needs_the_newest_fence(void **state)
 
 /* ---- async ---- */
 
-static void an_async_update_does_the_same(void **state)
+LOCKS_TEST(an_async_update_does_the_same)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
-    work w = {.rival = cells_one(f), .rivalries = 3};
+    lk_cell *cell = locking_new(f, lk_cell);
+    work w = {.rival = locking_new(f, lk_cell), .rivalries = 3};
     work idle = {.idle = true};
 
     assert_status(lk_cell_update_async(cell, NULL, add_one, cell_on_written,
@@ -190,13 +181,12 @@ static void an_async_update_does_the_same(void **state)
     assert_int_equal(idle.call.version, w.call.version);
 }
 
-static void an_async_update_gives_up_after_its_tries(void **state)
+LOCKS_TEST(an_async_update_gives_up_after_its_tries)
 {
-    cells *f = *state;
-    lk_cell *cell = cells_one(f);
+    lk_cell *cell = locking_new(f, lk_cell);
     const lk_cell_update_options options = {LK_CELL_UPDATE_OPTIONS_INIT,
                                             .tries = 2};
-    work w = {.rival = cells_one(f), .rivalries = 9};
+    work w = {.rival = locking_new(f, lk_cell), .rivalries = 9};
     work refuses = {.answer = LK_EGONE};
 
     assert_status(lk_cell_update_async(cell, &options, add_one, cell_on_written,
@@ -212,13 +202,12 @@ static void an_async_update_gives_up_after_its_tries(void **state)
 }
 
 /* Whatever step it is at. */
-static void a_shutdown_ends_an_async_update(void **state)
+LOCKS_TEST(a_shutdown_ends_an_async_update)
 {
-    cells *f = *state;
-    lk_cell *rival = cells_one(f);
+    lk_cell *rival = locking_new(f, lk_cell);
 
     for (int i = 0; i < 8; i++) {
-        lk_client *client = locking_open(f->base, NULL);
+        lk_client *client = locking_open(f, NULL);
         const lk_cell_update_options options = {LK_CELL_UPDATE_OPTIONS_INIT,
                                                 .tries = 100000};
         work w = {.rival = rival, .rivalries = 1000000};
@@ -233,26 +222,8 @@ static void a_shutdown_ends_an_async_update(void **state)
         assert_status(lk_client_shutdown(client, 5000), LK_OK);
         (void)cell_call_wait(&w.call, NULL);
         assert_int_not_equal(w.call.status, LK_OK);
-        locking_free_client(f->base, client);
+        locking_free_client(f, client);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CELLS_CASE(an_update_writes_what_its_function_makes),
-        CELLS_CASE(an_update_begins_again_when_it_was_overtaken),
-        CELLS_CASE(an_update_gives_up_after_its_tries),
-        CELLS_CASE(a_function_may_end_the_update),
-        CELLS_CASE(a_function_may_write_nothing),
-        CELLS_CASE(a_draft_that_is_too_large_is_refused),
-        CELLS_CASE(a_guarded_update_needs_the_newest_fence),
-        CELLS_CASE(an_async_update_does_the_same),
-        CELLS_CASE(an_async_update_gives_up_after_its_tries),
-        CELLS_CASE(a_shutdown_ends_an_async_update),
-    };
-
-    return cmocka_run_group_tests_name("cell_update", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

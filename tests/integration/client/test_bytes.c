@@ -31,9 +31,9 @@ static size_t each(const char *what, size_t before)
 }
 
 /* That of the hold of a lock that is free, as most are. */
-static void names_and_holds_are_small(void **state)
+CHECK_TEST_OF(names_and_holds_are_small, locking *f, locking_setup,
+              locking_teardown)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     static lk_lock *locks[NAMES];
     static lk_hold *holds[NAMES];
@@ -61,13 +61,4 @@ static void names_and_holds_are_small(void **state)
     assert_in_range(hold, 1, MOST_HOLD);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_and_holds_are_small,
-                                        locking_setup, locking_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

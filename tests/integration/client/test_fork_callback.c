@@ -36,13 +36,6 @@ static void fork_in_callback(lk_status status, bool locked, void *data)
     atomic_store(&forker->child, pid);
 }
 
-static bool has_forked(void *data)
-{
-    struct forker *forker = data;
-
-    return atomic_load(&forker->child) != 0;
-}
-
 struct ending {
     pid_t pid;
     int status;
@@ -85,7 +78,7 @@ static void fork_once(lk_lock *lock)
 
     assert_status(lk_lock_is_locked_async(lock, fork_in_callback, &forker),
                   LK_OK);
-    assert_true(wait_until(has_forked, &forker, SOON_MS));
+    assert_soon(atomic_load(&forker.child) != 0, SOON_MS);
     status = child_ends(atomic_load(&forker.child));
     assert_true(WIFEXITED(status));
     if (!is_under_valgrind())
@@ -93,10 +86,9 @@ static void fork_once(lk_lock *lock)
 }
 
 /* It does not run its parent's loop: that would take its parent's events. */
-static void a_child_that_returns_from_a_callback_ends(void **state)
+LOCKS_TEST(a_child_that_returns_from_a_callback_ends)
 {
-    locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
 
     fork_once(lock);
@@ -120,11 +112,9 @@ static void *ask_again_and_again(void *data)
 }
 
 /* Another thread has the client's mutex at some of the forks. */
-static void a_child_waits_for_no_thread_of_its_parent(void **state)
+LOCKS_TEST(a_child_waits_for_no_thread_of_its_parent)
 {
-    locking *f = *state;
-    struct asking asking = {.lock =
-                                locking_lock(f, locking_open(f, NULL), "n")};
+    struct asking asking = {.lock = locking_new(f, lk_lock)};
     pthread_t threads[2];
 
     for (size_t i = 0; i < 2; i++)
@@ -138,10 +128,9 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
         (void)pthread_join(threads[i], NULL);
 }
 
-static void a_child_that_returns_from_dispatch_is_told(void **state)
+LOCKS_TEST(a_child_that_returns_from_dispatch_is_told)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
-    locking *f = *state;
     lk_client *client = locking_open(f, &options);
     lk_lock *lock = locking_lock(f, client, "n");
     struct forker forker = {0};
@@ -163,14 +152,4 @@ static void a_child_that_returns_from_dispatch_is_told(void **state)
     assert_true(WIFSIGNALED(child_ends(atomic_load(&forker.child))));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(a_child_that_returns_from_a_callback_ends),
-        LOCKING_TEST(a_child_waits_for_no_thread_of_its_parent),
-        LOCKING_TEST(a_child_that_returns_from_dispatch_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

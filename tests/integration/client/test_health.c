@@ -21,9 +21,8 @@ static const lk_check *check_of(const lk_health *health, const char *id)
     return NULL;
 }
 
-static void a_check_of_the_server_tells_what_is_so(void **state)
+LOCKS_TEST(a_check_of_the_server_tells_what_is_so)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_health *health;
 
@@ -40,9 +39,8 @@ static void a_check_of_the_server_tells_what_is_so(void **state)
     assert_int_equal(server_integer(f->server, "DBSIZE"), 1); /* the record */
 }
 
-static void a_right_that_is_missing_is_found(void **state)
+LOCKS_TEST(a_right_that_is_missing_is_found)
 {
-    locking *f = *state;
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "poor",
                                  .password = "p"};
     lk_health *health;
@@ -59,13 +57,4 @@ static void a_right_that_is_missing_is_found(void **state)
     assert_int_equal(server_integer(f->server, "ACL DELUSER poor"), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(a_check_of_the_server_tells_what_is_so),
-        LOCKING_TEST(a_right_that_is_missing_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

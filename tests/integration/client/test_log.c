@@ -41,6 +41,8 @@ static int setup(void **state)
     return locking_setup(state);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, locking *f, setup, locking_teardown)
+
 static bool has_noted(const char *text)
 {
     bool has;
@@ -80,9 +82,8 @@ static lk_client_options logging(uint64_t level)
 
 /* ---- what is told ---- */
 
-static void a_lost_hold_is_an_error(void **state)
+TEST(a_lost_hold_is_an_error)
 {
-    locking *f = *state;
     const lk_client_options options = logging(LK_LOG_ERROR);
     lk_client *client = locking_open(f, &options);
     lk_hold *hold =
@@ -95,9 +96,8 @@ static void a_lost_hold_is_an_error(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void connections_are_told_as_information(void **state)
+TEST(connections_are_told_as_information)
 {
-    locking *f = *state;
     const lk_client_options options = logging(LK_LOG_INFO);
 
     locking_open(f, &options);
@@ -106,9 +106,8 @@ static void connections_are_told_as_information(void **state)
     assert_int_equal(count_of(LK_LOG_ERROR), 0);
 }
 
-static void a_connection_that_is_lost_is_a_warning(void **state)
+TEST(a_connection_that_is_lost_is_a_warning)
 {
-    locking *f = *state;
     const lk_client_options options = logging(LK_LOG_WARN);
     lk_client *client = locking_open(f, &options);
 
@@ -118,23 +117,21 @@ static void a_connection_that_is_lost_is_a_warning(void **state)
     assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
 }
 
-static void by_default_only_what_matters_is_told(void **state)
+TEST(by_default_only_what_matters_is_told)
 {
-    locking *f = *state;
     const lk_client_options options = logging(0);
     lk_client *client = locking_open(f, &options);
 
     assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
                   LK_OK);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_int_equal(count_of(LK_LOG_INFO), 0);
     assert_int_equal(count_of(LK_LOG_DEBUG), 0);
     assert_int_equal(book.used, 0);
 }
 
-static void a_line_has_no_newline(void **state)
+TEST(a_line_has_no_newline)
 {
-    locking *f = *state;
     const lk_client_options options = logging(LK_LOG_DEBUG);
     lk_client *client = locking_open(f, &options);
     lk_hold *hold =
@@ -145,7 +142,7 @@ static void a_line_has_no_newline(void **state)
 
     wait_noted((char[]){"is lost"});
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     for (size_t i = 0; i < book.used; i++)
         lines += book.text[i] == '\n';
     for (int level = LK_LOG_ERROR; level <= LK_LOG_DEBUG; level++)
@@ -156,9 +153,8 @@ static void a_line_has_no_newline(void **state)
 
 /* ---- what is never told ---- */
 
-static void a_password_is_in_no_line_and_no_words(void **state)
+TEST(a_password_is_in_no_line_and_no_words)
 {
-    locking *f = *state;
     lk_client_options options = logging(LK_LOG_DEBUG);
     lk_client *client;
     lk_hold *none = NULL;
@@ -177,15 +173,9 @@ static void a_password_is_in_no_line_and_no_words(void **state)
     assert_false(has_noted("hush"));
 }
 
-static bool is_refused(void *client)
-{
-    return lk_client_wait_ready(client, 0) != LK_OK &&
-           strstr(lk_last_error(), "AUTH") != NULL;
-}
-
 /* It repeats what it does not know: a sentinel, a node of a cluster, and one that
    is alone. */
-static void a_server_without_the_command_is_not_quoted(void **state)
+TEST(a_server_without_the_command_is_not_quoted)
 {
     static const char *const begins[] = {"redis://app:hush-hush",
                                          "redis+sentinel://:hush-hush",
@@ -204,8 +194,10 @@ static void a_server_without_the_command_is_not_quoted(void **state)
 
         (void)snprintf(url, sizeof(url), "%s@127.0.0.1:%u%s", begins[i],
                        server_port(redis), ends[i]);
-        client = locking_open_url(*state, url, &options);
-        assert_true(wait_until(is_refused, client, SOON_MS));
+        client = locking_open_url(f, url, &options);
+        assert_soon(lk_client_wait_ready(client, 0) != LK_OK &&
+                        strstr(lk_last_error(), "AUTH") != NULL,
+                    SOON_MS);
         assert_null(strstr(lk_last_error(), "hush"));
         wait_noted(refuses);
         assert_false(has_noted("hush"));
@@ -213,9 +205,8 @@ static void a_server_without_the_command_is_not_quoted(void **state)
     server_stop(redis);
 }
 
-static void a_password_that_is_right_is_told_neither(void **state)
+TEST(a_password_that_is_right_is_told_neither)
 {
-    locking *f = *state;
     lk_client_options options = logging(LK_LOG_DEBUG);
     lk_client *client;
 
@@ -227,26 +218,9 @@ static void a_password_that_is_right_is_told_neither(void **state)
     client = locking_open(f, &options);
     assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
                   LK_OK);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_true(book.used > 0);
     assert_false(has_noted("hush"));
 }
 
-int main(void)
-{
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_lost_hold_is_an_error),
-        TEST(connections_are_told_as_information),
-        TEST(a_connection_that_is_lost_is_a_warning),
-        TEST(by_default_only_what_matters_is_told),
-        TEST(a_line_has_no_newline),
-        TEST(a_password_is_in_no_line_and_no_words),
-        TEST(a_server_without_the_command_is_not_quoted),
-        TEST(a_password_that_is_right_is_told_neither),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

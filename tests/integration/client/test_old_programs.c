@@ -29,7 +29,7 @@ static lk_status use_client(locking *f, const void *options)
 static lk_status use_acquire(locking *f, const void *options)
 {
     lk_hold *hold = NULL;
-    lk_status status = lk_lock_acquire(f->locks[0], 0, options, &hold);
+    lk_status status = lk_lock_acquire(f->handles[0], 0, options, &hold);
 
     if (status == LK_OK)
         assert_status(lk_hold_release(hold), LK_OK);
@@ -128,9 +128,11 @@ static int setup(void **state)
     if (locking_setup(state) != 0)
         return -1;
     f = *state;
-    (void)locking_lock(f, locking_open(f, NULL), "n");
+    (void)locking_new(f, lk_lock);
     return 0;
 }
+
+#define TEST(name) CHECK_TEST_OF(name, locking *f, setup, locking_teardown)
 
 /* A struct of room bytes that says it has size, all else zero but perhaps its
    last byte. It lies where a read beyond its end is noticed. */
@@ -160,16 +162,15 @@ assert_use(locking *f, size_t i, size_t size, char last, lk_status expected)
 
 /* ---- options --------------------------------------------------------------- */
 
-static void fields_that_an_older_release_lacks_are_defaults(void **state)
+TEST(fields_that_an_older_release_lacks_are_defaults)
 {
     for (size_t i = 0; i < ALL; i++)
         for (size_t size = LEAST; size <= all[i].size; size += sizeof(void *))
-            assert_use(*state, i, size, 0, LK_OK);
+            assert_use(f, i, size, 0, LK_OK);
 }
 
-static void an_older_program_is_heard(void **state)
+TEST(an_older_program_is_heard)
 {
-    locking *f = *state;
     const lk_lock_options old = {.size = offsetof(lk_lock_options, strategy),
                                  .lease_ms = 5000,
                                  .strategy = 77};
@@ -183,21 +184,21 @@ static void an_older_program_is_heard(void **state)
     lk_lock_free(lock);
 }
 
-static void fields_of_a_newer_release_have_to_be_zero(void **state)
+TEST(fields_of_a_newer_release_have_to_be_zero)
 {
     for (size_t i = 0; i < ALL; i++) {
-        assert_use(*state, i, all[i].size + TAIL, 0, LK_OK);
-        assert_use(*state, i, all[i].size + TAIL, 1, LK_ENOTSUP);
+        assert_use(f, i, all[i].size + TAIL, 0, LK_OK);
+        assert_use(f, i, all[i].size + TAIL, 1, LK_ENOTSUP);
     }
 }
 
-static void what_is_no_size_is_refused(void **state)
+TEST(what_is_no_size_is_refused)
 {
     const size_t bad[] = {0, 1, sizeof(size_t), LEAST - 1, 100001, SIZE_MAX};
 
     for (size_t i = 0; i < ALL; i++)
         for (size_t j = 0; j < sizeof(bad) / sizeof(bad[0]); j++)
-            if (use_sized(*state, &all[i], all[i].size, bad[j], 0) != LK_EINVAL)
+            if (use_sized(f, &all[i], all[i].size, bad[j], 0) != LK_EINVAL)
                 fail_msg("%s options of %zu bytes", all[i].name, bad[j]);
 }
 
@@ -233,18 +234,16 @@ static lk_status get_outcome(void *from, void *result)
     return lk_redlock_outcome_get(from, 0, result);
 }
 
-static void the_statistics_fill_what_the_caller_has(void **state)
+TEST(the_statistics_fill_what_the_caller_has)
 {
-    locking *f = *state;
     size_t known = sizeof(lk_client_stats);
 
     for (size_t size = sizeof(size_t); size <= known + TAIL; size += 8)
         check_result(get_stats, f->clients[0], known, size);
 }
 
-static void an_outcome_fills_what_the_caller_has(void **state)
+TEST(an_outcome_fills_what_the_caller_has)
 {
-    locking *f = *state;
     size_t known = sizeof(lk_redlock_outcome);
     lk_redlock *redlock = NULL;
     lk_hold *hold = NULL;
@@ -257,29 +256,11 @@ static void an_outcome_fills_what_the_caller_has(void **state)
     lk_redlock_free(redlock);
 }
 
-static void a_result_without_a_size_is_refused(void **state)
+TEST(a_result_without_a_size_is_refused)
 {
-    locking *f = *state;
     lk_client_stats stats = {.size = sizeof(size_t) - 1};
 
     assert_status(lk_client_stats_get(f->clients[0], &stats), LK_EINVAL);
 }
 
-int main(void)
-{
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(fields_that_an_older_release_lacks_are_defaults),
-        TEST(an_older_program_is_heard),
-        TEST(fields_of_a_newer_release_have_to_be_zero),
-        TEST(what_is_no_size_is_refused),
-        TEST(the_statistics_fill_what_the_caller_has),
-        TEST(an_outcome_fills_what_the_caller_has),
-        TEST(a_result_without_a_size_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("old_programs", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/proxy.h"
 #include "support/socket.h"
 #include "support/wait.h"
 
-enum { READY_MS = 5000 };
+enum { READY_MS = 5000, LONG_WAIT_MS = 60000 };
 
 /* The line of CLIENT LIST with this in it; free it. NULL: none. */
 static char *connection_with(locking *f, const char *text)
@@ -58,19 +59,17 @@ static void user_make(locking *f)
 
 /* ---- connecting ---- */
 
-static void a_client_gets_ready_over_a_unix_socket(void **state)
+LOCKS_TEST(a_client_gets_ready_over_a_unix_socket)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
 
     assert_status(lk_client_wait_ready(client, 0), LK_OK);
-    assert_int_equal(strlen(lk_client_id(client)), 36);
+    assert_int_equal(strlen(lk_client_id(client)), 32);
     assert_int_equal(locking_stats(client).connects, 1);
 }
 
-static void a_client_gets_ready_over_tcp(void **state)
+LOCKS_TEST(a_client_gets_ready_over_tcp)
 {
-    locking *f = *state;
     const char *url = server_tcp_url(f->server);
     lk_client *client = locking_open_url(f, url, NULL);
     char address[32];
@@ -83,9 +82,8 @@ static void a_client_gets_ready_over_tcp(void **state)
     lk_hold_release(locking_hold(locking_lock(f, client, "n")));
 }
 
-static void the_name_is_shown_to_operators(void **state)
+LOCKS_TEST(the_name_is_shown_to_operators)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .name = "night-shift"};
 
@@ -93,17 +91,14 @@ static void the_name_is_shown_to_operators(void **state)
     assert_connected_with(f, " name=night-shift ");
 }
 
-static void without_a_name_the_program_is_shown(void **state)
+LOCKS_TEST(without_a_name_the_program_is_shown)
 {
-    locking *f = *state;
-
     locking_open(f, NULL);
     assert_connected_with(f, " name=test_integratio");
 }
 
-static void the_database_of_the_url_is_used(void **state)
+LOCKS_TEST(the_database_of_the_url_is_used)
 {
-    locking *f = *state;
     char url[160];
     lk_client *client;
     lk_hold *hold;
@@ -118,9 +113,8 @@ static void the_database_of_the_url_is_used(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void an_option_beats_the_url(void **state)
+LOCKS_TEST(an_option_beats_the_url)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .db = 5,
                                        .name = "of-the-option"};
     char url[160];
@@ -135,9 +129,8 @@ static void an_option_beats_the_url(void **state)
     assert_connected_with(f, " db=5 ");
 }
 
-static void a_time_of_the_url_is_obeyed(void **state)
+LOCKS_TEST(a_time_of_the_url_is_obeyed)
 {
-    locking *f = *state;
     char url[160];
     lk_client *client;
     lk_hold *hold;
@@ -154,9 +147,8 @@ static void a_time_of_the_url_is_obeyed(void **state)
 
 /* ---- as whom ---- */
 
-static void a_user_logs_in_with_a_password(void **state)
+LOCKS_TEST(a_user_logs_in_with_a_password)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                        .password = "secret"};
 
@@ -165,9 +157,8 @@ static void a_user_logs_in_with_a_password(void **state)
     assert_connected_with(f, " user=app ");
 }
 
-static void a_user_in_the_url_logs_in(void **state)
+LOCKS_TEST(a_user_in_the_url_logs_in)
 {
-    locking *f = *state;
     char url[160];
     lk_client *client;
 
@@ -180,9 +171,8 @@ static void a_user_in_the_url_logs_in(void **state)
     assert_connected_with(f, " user=app ");
 }
 
-static void a_wrong_password_is_eauth_at_once(void **state)
+LOCKS_TEST(a_wrong_password_is_eauth_at_once)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                        .password = "wrong"};
     lk_client *client;
@@ -196,9 +186,8 @@ static void a_wrong_password_is_eauth_at_once(void **state)
     assert_non_null(strstr(lk_last_error(), "WRONGPASS"));
 }
 
-static void an_acquire_with_a_wrong_password_is_eauth(void **state)
+LOCKS_TEST(an_acquire_with_a_wrong_password_is_eauth)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                        .password = "wrong"};
     lk_client *client;
@@ -223,20 +212,23 @@ static lk_client *open_to_nobody(locking *f, uint64_t offline_ms)
     return locking_open_url(f, "unix:/nowhere/redis.sock", &options);
 }
 
-static void to_wait_for_a_server_that_is_not_there_times_out(void **state)
+LOCKS_TEST(to_wait_for_a_server_that_is_not_there_times_out)
 {
-    lk_client *client = open_to_nobody(*state, 0);
+    lk_client *client = open_to_nobody(f, 0);
     uint64_t begin = wait_now_ms();
+    call c = {0};
 
     assert_status(lk_client_wait_ready(client, 200), LK_ETIMEDOUT);
     assert_in_range(wait_now_ms() - begin, 200,
                     wait_allowed_ms(200 + wait_scaled_ms(300)));
     assert_status(lk_client_wait_ready(client, 0), LK_ETIMEDOUT);
+    assert_status(lk_client_wait_ready_async(client, 50, call_on_done, &c),
+                  LK_OK);
+    assert_status(call_wait(&c, NULL), LK_ETIMEDOUT);
 }
 
-static void to_try_without_a_server_is_offline_within_its_time(void **state)
+LOCKS_TEST(to_try_without_a_server_is_offline_within_its_time)
 {
-    locking *f = *state;
     lk_client *client = open_to_nobody(f, 0);
     lk_lock *lock = locking_lock(f, client, "n");
     uint64_t begin = wait_now_ms();
@@ -251,9 +243,8 @@ static void to_try_without_a_server_is_offline_within_its_time(void **state)
                     wait_allowed_ms(900 + wait_scaled_ms(600)));
 }
 
-static void a_wait_shorter_than_the_outage_times_out(void **state)
+LOCKS_TEST(a_wait_shorter_than_the_outage_times_out)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, open_to_nobody(f, 60000), "n");
     uint64_t begin = wait_now_ms();
     lk_hold *hold = NULL;
@@ -263,17 +254,18 @@ static void a_wait_shorter_than_the_outage_times_out(void **state)
                     wait_allowed_ms(200 + wait_scaled_ms(300)));
 }
 
-static void a_wait_ends_offline_when_the_outage_lasts(void **state)
+LOCKS_TEST(a_wait_ends_offline_when_the_outage_lasts)
 {
-    locking *f = *state;
     lk_lock *lock = locking_lock(f, open_to_nobody(f, 200), "n");
     uint64_t begin = wait_now_ms();
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_status(lk_lock_acquire(lock, LONG_WAIT_MS, NULL, &hold),
+                  LK_EOFFLINE);
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(200 + wait_scaled_ms(300)));
-    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_status(lk_lock_acquire(lock, LONG_WAIT_MS, NULL, &hold),
+                  LK_EOFFLINE);
 }
 
 /* Both in lk_last_error(), and no password. */
@@ -291,9 +283,8 @@ struct expected {
     const char *cause;
 };
 
-static bool is_cause_known(void *data)
+static bool is_cause_known(const struct expected *e)
 {
-    const struct expected *e = data;
     lk_hold *hold = NULL;
 
     return lk_lock_acquire(e->lock, 1, NULL, &hold) != LK_OK &&
@@ -310,8 +301,7 @@ assert_failures_tell(lk_client *client, const char *where, const char *cause)
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
-    assert_true(
-        wait_until(is_cause_known, &(struct expected){lock, cause}, READY_MS));
+    assert_soon(is_cause_known(&(struct expected){lock, cause}), READY_MS);
     assert_status(lk_lock_acquire(lock, 100, NULL, &hold), LK_ETIMEDOUT);
     assert_tells(where, cause);
     assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_EOFFLINE);
@@ -335,23 +325,22 @@ assert_failures_tell(lk_client *client, const char *where, const char *cause)
     lk_lock_free(lock);
 }
 
-static void who_does_not_reach_the_server_is_told_which_and_why(void **state)
+LOCKS_TEST(who_does_not_reach_the_server_is_told_which_and_why)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 300};
 
-    assert_failures_tell(open_to_nobody(*state, 0), "unix:/nowhere/redis.sock",
+    assert_failures_tell(open_to_nobody(f, 0), "unix:/nowhere/redis.sock",
                          "no such file");
-    assert_failures_tell(locking_open_url(*state, "redis://:hush@127.0.0.1:1",
+    assert_failures_tell(locking_open_url(f, "redis://:hush@127.0.0.1:1",
                                           &options),
                          "127.0.0.1:1 ", "connection refused");
 }
 
 /* Both end a stream in the greeting. A server that has greeted before has ended;
    of another one either may be so. */
-static void a_server_that_ends_is_not_taken_for_one_with_tls(void **state)
+LOCKS_TEST(a_server_that_ends_is_not_taken_for_one_with_tls)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = 300,
                                        .command_timeout_ms = 300};
@@ -364,10 +353,11 @@ static void a_server_that_ends_is_not_taken_for_one_with_tls(void **state)
                   LK_OK);
     proxy_cut(p, PROXY_ALL, PROXY_REQUESTS, 0);
     proxy_reset(p, PROXY_ALL);
-    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_status(lk_lock_acquire(lock, LONG_WAIT_MS, NULL, &hold),
+                  LK_EOFFLINE);
     assert_null(strstr(lk_last_error(), "TLS"));
     client = locking_open_url(f, proxy_url(p), &options);
-    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LK_FOREVER,
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LONG_WAIT_MS,
                                   NULL, &hold),
                   LK_EOFFLINE);
     assert_non_null(strstr(lk_last_error(),
@@ -376,9 +366,8 @@ static void a_server_that_ends_is_not_taken_for_one_with_tls(void **state)
     proxy_stop(p);
 }
 
-static void a_client_gets_ready_when_the_server_comes(void **state)
+LOCKS_TEST(a_client_gets_ready_when_the_server_comes)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = 100};
     lk_client *client;
@@ -386,19 +375,19 @@ static void a_client_gets_ready_when_the_server_comes(void **state)
 
     server_kill(f->server);
     client = locking_open_url(f, server_url(f->server), &options);
-    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LK_FOREVER,
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LONG_WAIT_MS,
                                   NULL, &hold),
                   LK_EOFFLINE);
     assert_true(server_restart(f->server));
     assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
                   LK_OK);
-    assert_status(lk_hold_release(locking_hold(f->locks[0])), LK_OK);
+    assert_status(lk_hold_release(locking_hold((lk_lock *)f->handles[0])),
+                  LK_OK);
 }
 
 /* What was offline once has its time again at the next outage. */
-static void a_short_outage_is_ridden_out_after_a_long_one(void **state)
+LOCKS_TEST(a_short_outage_is_ridden_out_after_a_long_one)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = wait_scaled_ms(1000)};
     lk_client *client;
@@ -409,11 +398,12 @@ static void a_short_outage_is_ridden_out_after_a_long_one(void **state)
     server_kill(f->server);
     client = locking_open_url(f, server_url(f->server), &options);
     lock = locking_lock(f, client, "n");
-    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_status(lk_lock_acquire(lock, LONG_WAIT_MS, NULL, &hold),
+                  LK_EOFFLINE);
     assert_true(server_restart(f->server));
     assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
                   LK_OK);
-    hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    hold = locking_hold(locking_new(f, lk_lock));
     t = locking_take(f, lock, LK_FOREVER, NULL);
     locking_wait_queued(f, "n", 1);
     freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
@@ -433,7 +423,8 @@ static void assert_url_is_refused(const char *url, lk_status status)
     assert_true(strlen(lk_last_error()) > 0);
 }
 
-static void a_malformed_url_is_refused_with_words(NO_STATE)
+CHECK_TEST_OF(a_malformed_url_is_refused_with_words, NO_STATE, locking_setup,
+              locking_teardown)
 {
     assert_url_is_refused("", LK_EURL);
     assert_url_is_refused("localhost", LK_EURL);
@@ -446,38 +437,11 @@ static void a_malformed_url_is_refused_with_words(NO_STATE)
     assert_url_is_refused("redis-cluster://host/1", LK_EURL);
 }
 
-static void the_words_on_a_url_keep_the_password(NO_STATE)
+CHECK_TEST_OF(the_words_on_a_url_keep_the_password, NO_STATE, locking_setup,
+              locking_teardown)
 {
     assert_url_is_refused("redis://app:hush-hush@host:port", LK_EURL);
     assert_null(strstr(lk_last_error(), "hush"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(a_client_gets_ready_over_a_unix_socket),
-        LOCKING_TEST(a_client_gets_ready_over_tcp),
-        LOCKING_TEST(the_name_is_shown_to_operators),
-        LOCKING_TEST(without_a_name_the_program_is_shown),
-        LOCKING_TEST(the_database_of_the_url_is_used),
-        LOCKING_TEST(an_option_beats_the_url),
-        LOCKING_TEST(a_time_of_the_url_is_obeyed),
-        LOCKING_TEST(a_user_logs_in_with_a_password),
-        LOCKING_TEST(a_user_in_the_url_logs_in),
-        LOCKING_TEST(a_wrong_password_is_eauth_at_once),
-        LOCKING_TEST(an_acquire_with_a_wrong_password_is_eauth),
-        LOCKING_TEST(to_wait_for_a_server_that_is_not_there_times_out),
-        LOCKING_TEST(to_try_without_a_server_is_offline_within_its_time),
-        LOCKING_TEST(a_wait_shorter_than_the_outage_times_out),
-        LOCKING_TEST(a_wait_ends_offline_when_the_outage_lasts),
-        LOCKING_TEST(who_does_not_reach_the_server_is_told_which_and_why),
-        LOCKING_TEST(a_server_that_ends_is_not_taken_for_one_with_tls),
-        LOCKING_TEST(a_client_gets_ready_when_the_server_comes),
-        LOCKING_TEST(a_short_outage_is_ridden_out_after_a_long_one),
-        LOCKING_TEST(a_malformed_url_is_refused_with_words),
-        LOCKING_TEST(the_words_on_a_url_keep_the_password),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

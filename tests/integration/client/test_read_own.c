@@ -59,10 +59,9 @@ static long sleeps_of(const char *thread)
 
 /* Two answers a pair, and the loop was woken for each. By itself it looks every 10 ms
    whether the caller still reads; on a slow machine that is often. */
-static void the_loop_sleeps_while_one_caller_works(void **state)
+LOCKS_TEST(the_loop_sleeps_while_one_caller_works)
 {
-    locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
+    lk_lock *lock = locking_calm(f, lk_lock);
     uint64_t began;
     long before, looks;
 
@@ -103,7 +102,7 @@ static silence silence_of(locking *f)
 static void silence_end(locking *f, silence *s)
 {
     proxy_release(s->proxy, PROXY_ALL, PROXY_REPLIES);
-    locking_free_lock(f, s->lock);
+    locking_free(f, s->lock);
     locking_free_client(f, s->client);
     proxy_stop(s->proxy);
 }
@@ -117,78 +116,78 @@ take(locking *f, const silence *s, const lk_acquire_options *options)
     return t;
 }
 
-static void its_time_ends_it(void **state)
+LOCKS_TEST(its_time_ends_it)
 {
-    silence s = silence_of(*state);
-    taker *t = locking_take(*state, s.lock, 50, NULL);
+    silence s = silence_of(f);
+    taker *t = locking_take(f, s.lock, 50, NULL);
 
     assert_status(taker_join(t), LK_EINDOUBT);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
-static void a_cancel_ends_it(void **state)
+LOCKS_TEST(a_cancel_ends_it)
 {
-    silence s = silence_of(*state);
+    silence s = silence_of(f);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     lk_cancel *cancel = NULL;
     taker *t;
 
     assert_status(lk_cancel_new(&cancel, s.client), LK_OK);
     options.cancel = cancel;
-    t = take(*state, &s, &options);
+    t = take(f, &s, &options);
     lk_cancel_fire(cancel);
     assert_status(taker_join(t), LK_ECANCELED);
     lk_cancel_free(cancel);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
-static void the_shutdown_ends_it(void **state)
+LOCKS_TEST(the_shutdown_ends_it)
 {
-    silence s = silence_of(*state);
-    taker *t = take(*state, &s, NULL);
+    silence s = silence_of(f);
+    taker *t = take(f, &s, NULL);
 
     (void)lk_client_shutdown(s.client, 1);
     assert_status(taker_join(t), LK_ECLOSED);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
-static void a_break_has_it_asked_again(void **state)
+LOCKS_TEST(a_break_has_it_asked_again)
 {
-    silence s = silence_of(*state);
-    taker *t = take(*state, &s, NULL);
+    silence s = silence_of(f);
+    taker *t = take(f, &s, NULL);
 
     proxy_heal(s.proxy);
     proxy_reset(s.proxy, PROXY_ALL);
     assert_status(taker_release(t), LK_OK);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
-static void another_caller_is_answered_too(void **state)
+LOCKS_TEST(another_caller_is_answered_too)
 {
-    silence s = silence_of(*state);
-    lk_lock *other = locking_lock(*state, s.client, "other");
-    taker *one = take(*state, &s, NULL);
-    taker *two = locking_take(*state, other, LK_FOREVER, NULL);
+    silence s = silence_of(f);
+    lk_lock *other = locking_lock(f, s.client, "other");
+    taker *one = take(f, &s, NULL);
+    taker *two = locking_take(f, other, LK_FOREVER, NULL);
 
     locking_wait_waiting(s.client, 2);
     proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
     assert_status(taker_release(one), LK_OK);
     assert_status(taker_release(two), LK_OK);
-    locking_free_lock(*state, other);
-    silence_end(*state, &s);
+    locking_free(f, other);
+    silence_end(f, &s);
 }
 
 /* Ends with answers under way that are nobody's, and the next is answered. */
-static void what_it_leaves_is_read_by_the_loop(void **state)
+LOCKS_TEST(what_it_leaves_is_read_by_the_loop)
 {
-    silence s = silence_of(*state);
-    taker *t = locking_take(*state, s.lock, 50, NULL);
+    silence s = silence_of(f);
+    taker *t = locking_take(f, s.lock, 50, NULL);
 
     assert_status(taker_join(t), LK_EINDOUBT);
     proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
     locking_wait_calm(s.client);
     pairs(s.lock, WARM);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
 /* ---- a thread that is not run --------------------------------------------------- */
@@ -240,55 +239,43 @@ static void assert_goes_on(taker *t)
     (void)close(go_on[1]);
 }
 
-typedef struct renewals {
-    lk_client *client;
-    uint64_t least;
-} renewals;
-
-static bool are_renewed(void *data)
-{
-    const renewals *r = data;
-
-    return locking_stats(r->client).renewals >= r->least;
-}
-
 /* Others call, their answers come, and what is held is renewed. */
 static void assert_others_go_on(locking *f, const silence *s)
 {
     lk_lock *other = locking_lock(f, s->client, "other");
     lk_hold *hold = locking_hold(other);
-    renewals r = {s->client, locking_stats(s->client).renewals + 2};
+    uint64_t least = locking_stats(s->client).renewals + 2;
 
-    assert_true(wait_until(are_renewed, &r, DEADLINE_MS));
+    assert_soon(locking_stats(s->client).renewals >= least, DEADLINE_MS);
     assert_status(lk_hold_release(hold), LK_OK);
     pairs(other, WARM);
-    locking_free_lock(f, other);
+    locking_free(f, other);
 }
 
-static void one_that_is_stopped_keeps_nothing_from_others(void **state)
+LOCKS_TEST(one_that_is_stopped_keeps_nothing_from_others)
 {
-    silence s = silence_of(*state);
-    taker *t = take(*state, &s, NULL);
+    silence s = silence_of(f);
+    taker *t = take(f, &s, NULL);
 
     thread_stop(t);
     proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
-    assert_others_go_on(*state, &s);
+    assert_others_go_on(f, &s);
     assert_goes_on(t);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
-static void nor_does_one_whose_stream_has_ended(void **state)
+LOCKS_TEST(nor_does_one_whose_stream_has_ended)
 {
-    silence s = silence_of(*state);
-    taker *t = take(*state, &s, NULL);
+    silence s = silence_of(f);
+    taker *t = take(f, &s, NULL);
 
     thread_stop(t);
     proxy_heal(s.proxy);
     proxy_reset(s.proxy, PROXY_ALL);
     assert_status(lk_client_wait_ready(s.client, DEADLINE_MS), LK_OK);
-    assert_others_go_on(*state, &s);
+    assert_others_go_on(f, &s);
     assert_goes_on(t);
-    silence_end(*state, &s);
+    silence_end(f, &s);
 }
 
 /* ---- many at once -------------------------------------------------------------- */
@@ -361,16 +348,13 @@ static void on_got(lk_status status, lk_hold *hold, void *data)
         p->async++;
 }
 
-static bool async_is_over(void *data)
+static bool async_is_over(party *p)
 {
-    party *p = data;
-
     return p->async >= p->wanted;
 }
 
-static void every_call_of_many_threads_ends_beside_async_work(void **state)
+LOCKS_TEST(every_call_of_many_threads_ends_beside_async_work)
 {
-    locking *f = *state;
     party p = {.client = locking_open(f, NULL), .wanted = ASYNC};
     lk_lock *lock = locking_lock(f, p.client, "async");
     guest guests[THREADS];
@@ -386,7 +370,7 @@ static void every_call_of_many_threads_ends_beside_async_work(void **state)
                       LK_OK);
     for (unsigned i = 0; i < THREADS; i++)
         (void)pthread_join(p.threads[i], NULL);
-    assert_true(wait_until(async_is_over, &p, DEADLINE_MS));
+    assert_soon(async_is_over(&p), DEADLINE_MS);
     assert_int_equal(p.ended, THREADS * ROUNDS);
     assert_true(p.got > 0);
     locking_wait_calm(p.client);
@@ -394,9 +378,8 @@ static void every_call_of_many_threads_ends_beside_async_work(void **state)
 
 /* One thread works, and another has async work done now and then: the stream
    goes to and fro. */
-static void a_lone_caller_and_async_work_take_turns(void **state)
+LOCKS_TEST(a_lone_caller_and_async_work_take_turns)
 {
-    locking *f = *state;
     party p = {.client = locking_open(f, NULL), .wanted = ASYNC};
     lk_lock *lock = locking_lock(f, p.client, "async");
     guest g = {.party = &p, .index = 1};
@@ -407,30 +390,12 @@ static void a_lone_caller_and_async_work_take_turns(void **state)
                       LK_OK);
         p.wanted = i + 1;
         if (i % 16 == 0)
-            assert_true(wait_until(async_is_over, &p, DEADLINE_MS));
+            assert_soon(async_is_over(&p), DEADLINE_MS);
     }
     (void)pthread_join(p.threads[0], NULL);
-    assert_true(wait_until(async_is_over, &p, DEADLINE_MS));
+    assert_soon(async_is_over(&p), DEADLINE_MS);
     assert_int_equal(p.ended, ROUNDS);
     locking_wait_calm(p.client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(the_loop_sleeps_while_one_caller_works),
-        LOCKING_TEST(its_time_ends_it),
-        LOCKING_TEST(a_cancel_ends_it),
-        LOCKING_TEST(the_shutdown_ends_it),
-        LOCKING_TEST(a_break_has_it_asked_again),
-        LOCKING_TEST(another_caller_is_answered_too),
-        LOCKING_TEST(what_it_leaves_is_read_by_the_loop),
-        LOCKING_TEST(one_that_is_stopped_keeps_nothing_from_others),
-        LOCKING_TEST(nor_does_one_whose_stream_has_ended),
-        LOCKING_TEST(every_call_of_many_threads_ends_beside_async_work),
-        LOCKING_TEST(a_lone_caller_and_async_work_take_turns),
-    };
-
-    return cmocka_run_group_tests_name("read_own", tests, locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -70,21 +70,20 @@ hand_over(locking *f, lk_lock *mine, lk_lock *theirs, forgetting *forget)
 
 static void play(locking *f, forgetting *forget)
 {
-    lk_lock *mine = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *theirs = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *mine = locking_new(f, lk_lock);
+    lk_lock *theirs = locking_new(f, lk_lock);
 
     for (int i = 0; i < ROUNDS; i++)
         hand_over(f, mine, theirs, forget);
 }
 
-static void scripts_are_flushed_at_any_moment(void **state)
+LOCKS_TEST(scripts_are_flushed_at_any_moment)
 {
-    play(*state, flush);
+    play(f, flush);
 }
 
-static void scripts_are_crowded_out_at_any_moment(void **state)
+LOCKS_TEST(scripts_are_crowded_out_at_any_moment)
 {
-    locking *f = *state;
     long long before = evicted(f);
 
     play(f, crowd_out);
@@ -92,13 +91,4 @@ static void scripts_are_crowded_out_at_any_moment(void **state)
         assert_true(evicted(f) - before > OTHERS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(scripts_are_flushed_at_any_moment),
-        LOCKING_TEST(scripts_are_crowded_out_at_any_moment),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

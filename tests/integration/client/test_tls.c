@@ -29,18 +29,6 @@ enum { READY_MS = 20000 };
 
 static server *tls_server;
 
-static int start(NO_STATE)
-{
-    tls_server = server_start_tls(NULL);
-    return tls_server != NULL ? 0 : -1;
-}
-
-static int stop(NO_STATE)
-{
-    server_stop(tls_server);
-    return 0;
-}
-
 /* The server shows this certificate, and asks the client for one or not. */
 static void server_shows(const char *name, const char *asks)
 {
@@ -60,16 +48,14 @@ static void server_shows(const char *name, const char *asks)
 
 static int setup(void **state)
 {
-    locking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL)
+    if (locking_setup(state) != 0)
         return -1;
-    f->server = tls_server;
-    server_flush(tls_server);
+    tls_server = ((locking *)*state)->server;
     server_shows("server", "no");
-    *state = f;
     return 0;
 }
+
+#define TEST(name) CHECK_TEST_OF(name, locking *f, setup, locking_teardown)
 
 /* A client of the port at a host that trusts the CA in a file. */
 static lk_client *
@@ -102,17 +88,14 @@ static void assert_works(locking *f, lk_client *client)
 
 /* ---- who is believed ------------------------------------------------------- */
 
-static void a_server_with_the_right_certificate_is_believed(void **state)
+TEST(a_server_with_the_right_certificate_is_believed)
 {
-    locking *f = *state;
-
     assert_works(f, open_tls(f, "localhost", "ca.crt"));
     assert_works(f, open_tls(f, "127.0.0.1", "ca.crt"));
 }
 
-static void a_name_that_is_said_takes_the_place_of_the_hosts(void **state)
+TEST(a_name_that_is_said_takes_the_place_of_the_hosts)
 {
-    locking *f = *state;
     char url[320], path[128];
 
     server_shows("stranger", "no");
@@ -123,9 +106,8 @@ static void a_name_that_is_said_takes_the_place_of_the_hosts(void **state)
     assert_works(f, locking_open_url(f, url, NULL));
 }
 
-static void a_client_shows_its_certificate(void **state)
+TEST(a_client_shows_its_certificate)
 {
-    locking *f = *state;
     char url[640], ca[128], cert[128], key[128];
 
     server_shows("server", "yes");
@@ -143,9 +125,8 @@ static void a_client_shows_its_certificate(void **state)
     assert_works(f, locking_open_url(f, url, NULL));
 }
 
-static void who_asks_for_it_checks_less(void **state)
+TEST(who_asks_for_it_checks_less)
 {
-    locking *f = *state;
     char url[320], path[128];
 
     server_shows("stranger", "no");
@@ -160,9 +141,8 @@ static void who_asks_for_it_checks_less(void **state)
     assert_works(f, locking_open_url(f, url, NULL));
 }
 
-static void a_session_is_resumed(void **state)
+TEST(a_session_is_resumed)
 {
-    locking *f = *state;
     lk_client *client = open_tls(f, "localhost", "ca.crt");
     lk__tls_facts facts;
 
@@ -183,9 +163,8 @@ static void version_set(const char *version)
         server_command(tls_server, "CONFIG SET tls-protocols %s", version));
 }
 
-static void the_older_version_will_do(void **state)
+TEST(the_older_version_will_do)
 {
-    locking *f = *state;
     lk__tls_facts facts;
     lk_client *client;
 
@@ -212,9 +191,8 @@ static void tls_health(lk_client *client, char text[256])
     lk_health_free(health);
 }
 
-static void the_doctor_says_what_is_used_and_when_it_ends(void **state)
+TEST(the_doctor_says_what_is_used_and_when_it_ends)
 {
-    locking *f = *state;
     char text[256], url[128];
 
     tls_health(open_tls(f, "localhost", "ca.crt"), text);
@@ -227,46 +205,45 @@ static void the_doctor_says_what_is_used_and_when_it_ends(void **state)
 
 /* ---- who is not ------------------------------------------------------------ */
 
-static void a_ca_that_is_not_trusted_is_named(void **state)
+TEST(a_ca_that_is_not_trusted_is_named)
 {
-    assert_refused(open_tls(*state, "localhost", "other.crt"), LK_EAUTH,
+    assert_refused(open_tls(f, "localhost", "other.crt"), LK_EAUTH,
                    "its CA is not trusted: name the CA's file with "
                    "tls_ca_file");
 }
 
-static void a_certificate_that_is_its_own_ca_is_named(void **state)
+TEST(a_certificate_that_is_its_own_ca_is_named)
 {
     server_shows("other", "no");
-    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+    assert_refused(open_tls(f, "localhost", "ca.crt"), LK_EAUTH,
                    "it is its own CA");
 }
 
-static void an_expired_certificate_is_named(void **state)
+TEST(an_expired_certificate_is_named)
 {
     server_shows("expired", "no");
-    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+    assert_refused(open_tls(f, "localhost", "ca.crt"), LK_EAUTH,
                    "certificate has expired; renew it at the server");
 }
 
-static void a_certificate_of_another_host_is_named(void **state)
+TEST(a_certificate_of_another_host_is_named)
 {
     server_shows("stranger", "no");
-    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+    assert_refused(open_tls(f, "localhost", "ca.crt"), LK_EAUTH,
                    "not for the name localhost");
-    assert_refused(open_tls(*state, "127.0.0.1", "ca.crt"), LK_EAUTH,
+    assert_refused(open_tls(f, "127.0.0.1", "ca.crt"), LK_EAUTH,
                    "not for the address 127.0.0.1");
 }
 
-static void a_certificate_that_the_server_wants_is_named(void **state)
+TEST(a_certificate_that_the_server_wants_is_named)
 {
     server_shows("server", "yes");
-    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+    assert_refused(open_tls(f, "localhost", "ca.crt"), LK_EAUTH,
                    "wants a certificate of the client");
 }
 
-static void a_wait_ends_at_once_when_the_server_is_not_believed(void **state)
+TEST(a_wait_ends_at_once_when_the_server_is_not_believed)
 {
-    locking *f = *state;
     lk_client *client = open_tls(f, "localhost", "other.crt");
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = NULL;
@@ -277,20 +254,19 @@ static void a_wait_ends_at_once_when_the_server_is_not_believed(void **state)
 
 /* ---- the wrong port -------------------------------------------------------- */
 
-static void a_plain_port_is_named(void **state)
+TEST(a_plain_port_is_named)
 {
-    assert_refused(open_at(*state, "127.0.0.1", server_port(tls_server),
-                           "ca.crt"),
+    assert_refused(open_at(f, "127.0.0.1", server_port(tls_server), "ca.crt"),
                    LK_ETIMEDOUT, "perhaps the port is a plain one");
 }
 
-static void a_port_with_tls_is_named(void **state)
+TEST(a_port_with_tls_is_named)
 {
     char url[64];
 
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u",
                    server_tls_port(tls_server));
-    assert_refused(locking_open_url(*state, url, NULL), LK_ETIMEDOUT,
+    assert_refused(locking_open_url(f, url, NULL), LK_ETIMEDOUT,
                    "perhaps the port speaks TLS: rediss://");
 }
 
@@ -308,7 +284,8 @@ static void assert_open_fails(const char *options, const char *words)
         assert_string_equal(lk_last_error(), words);
 }
 
-static void files_that_cannot_be_used_are_named(NO_STATE)
+CHECK_TEST_OF(files_that_cannot_be_used_are_named, NO_STATE, setup,
+              locking_teardown)
 {
     char options[400], a[128], b[128];
 
@@ -329,7 +306,8 @@ static void files_that_cannot_be_used_are_named(NO_STATE)
 
 /* OpenSSL takes one with a dot in front for any name below it, and nothing for
    all names. */
-static void a_server_name_that_is_no_hosts_is_refused(NO_STATE)
+CHECK_TEST_OF(a_server_name_that_is_no_hosts_is_refused, NO_STATE, setup,
+              locking_teardown)
 {
     static const char words[] = "is not the name or address of a host";
 
@@ -338,7 +316,8 @@ static void a_server_name_that_is_no_hosts_is_refused(NO_STATE)
     assert_open_fails("tls_server_name=%25eth0", words);
 }
 
-static void a_setting_of_tls_without_tls_is_refused(NO_STATE)
+CHECK_TEST_OF(a_setting_of_tls_without_tls_is_refused, NO_STATE, setup,
+              locking_teardown)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .tls_ca_file = "/ca.crt"};
@@ -352,9 +331,8 @@ static void a_setting_of_tls_without_tls_is_refused(NO_STATE)
 /* ---- what others see ------------------------------------------------------- */
 
 /* What a program left among OpenSSL's errors of its thread is still there. */
-static void the_errors_of_the_program_stay(void **state)
+TEST(the_errors_of_the_program_stay)
 {
-    locking *f = *state;
     lk_client *first = open_tls(f, "localhost", "ca.crt"); /* it is loaded */
     void *crypto = dlopen("libssl.so.3", RTLD_NOW | RTLD_NOLOAD);
     void *calls[3] = {dlsym(crypto, "ERR_new"), dlsym(crypto, "ERR_set_error"),
@@ -396,16 +374,10 @@ static bool has_ended(void *data)
     return size == 0;
 }
 
-static bool has_renewed(void *data)
-{
-    return locking_stats(data).renewals > 0;
-}
-
 /* A port that answers nothing gets a greeting of TLS, and then nothing at all:
    no command, and no second try without. Others renew meanwhile. */
-static void a_port_that_is_silent_gets_no_command(void **state)
+TEST(a_port_that_is_silent_gets_no_command)
 {
-    locking *f = *state;
     uint16_t port = 0;
     int listener = socket_listen_tcp(&port);
     lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
@@ -426,7 +398,7 @@ static void a_port_that_is_silent_gets_no_command(void **state)
     other = locking_open_url(f, server_tcp_url(tls_server), &brief);
     assert_status(lk_client_wait_ready(other, wait_scaled_ms(READY_MS)), LK_OK);
     hold = locking_hold(locking_lock(f, other, "held"));
-    assert_true(wait_until(has_renewed, other, READY_MS));
+    assert_soon(locking_stats(other).renewals > 0, READY_MS);
     assert_false(has_ended(&peer)); /* it has not given up */
     assert_status(lk_hold_release(hold), LK_OK);
     locking_free_client(f, silent);
@@ -446,9 +418,8 @@ static bool one_fails(void)
 
 /* The n-th allocation fails, be it the opening's or a stream's, which is then
    tried again. */
-static void memory_that_is_missing_once_does_no_harm(void **state)
+TEST(memory_that_is_missing_once_does_no_harm)
 {
-    locking *f = *state;
     lk_status status = LK_ENOMEM;
     char url[320], path[128];
 
@@ -471,35 +442,9 @@ static void memory_that_is_missing_once_does_no_harm(void **state)
     assert_status(status, LK_OK);
 }
 
-int main(void)
+int test_tls(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_server_with_the_right_certificate_is_believed),
-        TEST(a_name_that_is_said_takes_the_place_of_the_hosts),
-        TEST(a_client_shows_its_certificate),
-        TEST(who_asks_for_it_checks_less),
-        TEST(a_session_is_resumed),
-        TEST(the_older_version_will_do),
-        TEST(the_doctor_says_what_is_used_and_when_it_ends),
-        TEST(a_ca_that_is_not_trusted_is_named),
-        TEST(a_certificate_that_is_its_own_ca_is_named),
-        TEST(an_expired_certificate_is_named),
-        TEST(a_certificate_of_another_host_is_named),
-        TEST(a_certificate_that_the_server_wants_is_named),
-        TEST(a_wait_ends_at_once_when_the_server_is_not_believed),
-        TEST(a_plain_port_is_named),
-        TEST(a_port_with_tls_is_named),
-        TEST(files_that_cannot_be_used_are_named),
-        TEST(a_server_name_that_is_no_hosts_is_refused),
-        TEST(a_setting_of_tls_without_tls_is_refused),
-        TEST(the_errors_of_the_program_stay),
-        TEST(memory_that_is_missing_once_does_no_harm),
-        TEST(a_port_that_is_silent_gets_no_command),
-    };
-
     if (server_lacks_tls())
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, start, stop);
+    return check_all(locking_start_tls, locking_stop_server);
 }

@@ -21,18 +21,6 @@ enum { READY_MS = 20000 };
 
 static server *tls_server;
 
-static int start(NO_STATE)
-{
-    tls_server = server_start_tls(NULL);
-    return tls_server != NULL ? 0 : -1;
-}
-
-static int stop(NO_STATE)
-{
-    server_stop(tls_server);
-    return 0;
-}
-
 static void server_set(const char *name, const char *value)
 {
     redisReply *reply =
@@ -44,17 +32,15 @@ static void server_set(const char *name, const char *value)
 
 static int setup(void **state)
 {
-    locking *f = calloc(1, sizeof(*f));
-
-    if (f == NULL)
+    if (locking_setup(state) != 0)
         return -1;
-    f->server = tls_server;
-    server_flush(tls_server);
+    tls_server = ((locking *)*state)->server;
     server_set("tls-auth-clients", "no");
     server_set("tls-protocols", "");
-    *state = f;
     return 0;
 }
+
+#define TEST(name) CHECK_TEST_OF(name, locking *f, setup, locking_teardown)
 
 /* A client with these options of the URL, in which a $ is the folder of
    certificates. */
@@ -104,40 +90,40 @@ assert_is_refused(locking *f, const char *certificate, const char *words)
     assert_refused(open_with(f, options), LK_EAUTH, words);
 }
 
-static void a_certificate_that_has_expired_is_named(void **state)
+TEST(a_certificate_that_has_expired_is_named)
 {
-    assert_is_refused(*state, "stale",
+    assert_is_refused(f, "stale",
                       "the client's certificate (tls_cert_file) has expired");
 }
 
-static void one_that_is_not_valid_yet(void **state)
+TEST(one_that_is_not_valid_yet)
 {
-    assert_is_refused(*state, "unborn", "is not valid yet");
+    assert_is_refused(f, "unborn", "is not valid yet");
 }
 
-static void one_that_is_for_servers_alone(void **state)
+TEST(one_that_is_for_servers_alone)
 {
-    assert_is_refused(*state, "serving", "perhaps it is not for clients");
+    assert_is_refused(f, "serving", "perhaps it is not for clients");
 }
 
-static void one_that_its_ca_may_not_sign(void **state)
+TEST(one_that_its_ca_may_not_sign)
 {
-    assert_is_refused(*state, "outside", "its log may say why");
+    assert_is_refused(f, "outside", "its log may say why");
 }
 
-static void a_certificate_whose_ca_the_server_does_not_trust(void **state)
+TEST(a_certificate_whose_ca_the_server_does_not_trust)
 {
-    assert_is_refused(*state, "foreign",
+    assert_is_refused(f, "foreign",
                       "the server does not trust the CA of the client's "
                       "certificate (tls_cert_file)");
 }
 
 /* The older version has no alert for that alone. */
-static void one_that_is_missing_is_guessed_in_the_older_version(void **state)
+TEST(one_that_is_missing_is_guessed_in_the_older_version)
 {
     server_set("tls-auth-clients", "yes");
     server_set("tls-protocols", "TLSv1.2");
-    assert_refused(open_with(*state, "&tls_ca_file=$/ca.crt"), LK_EAUTH,
+    assert_refused(open_with(f, "&tls_ca_file=$/ca.crt"), LK_EAUTH,
                    "perhaps it wants a certificate of the client "
                    "(tls_cert_file)");
 }
@@ -145,17 +131,16 @@ static void one_that_is_missing_is_guessed_in_the_older_version(void **state)
 /* ---- versions ---------------------------------------------------------------- */
 
 /* OpenSSL itself is told to allow it, on both sides. */
-static void a_server_of_version_1_1_is_refused(void **state)
+TEST(a_server_of_version_1_1_is_refused)
 {
     server_set("tls-ciphers", "DEFAULT@SECLEVEL=0");
     server_set("tls-protocols", "TLSv1.1");
-    assert_refused(open_with(*state, "&tls_ca_file=$/ca.crt"), LK_ETIMEDOUT,
+    assert_refused(open_with(f, "&tls_ca_file=$/ca.crt"), LK_ETIMEDOUT,
                    "no version of TLS in common; 1.2 is the least");
 }
 
-static void a_session_of_version_1_2_is_resumed(void **state)
+TEST(a_session_of_version_1_2_is_resumed)
 {
-    locking *f = *state;
     lk__tls_facts facts;
     lk_client *client;
 
@@ -173,15 +158,15 @@ static void a_session_of_version_1_2_is_resumed(void **state)
 
 /* ---- whom the client trusts ---------------------------------------------------- */
 
-static void the_cas_of_a_folder_are_trusted(void **state)
+TEST(the_cas_of_a_folder_are_trusted)
 {
-    assert_works(*state, open_with(*state, "&tls_ca_dir=$/trusted"));
+    assert_works(f, open_with(f, "&tls_ca_dir=$/trusted"));
 }
 
 /* Certificates that have not the names that `openssl rehash` gives them. */
-static void those_of_a_folder_without_its_names_are_not(void **state)
+TEST(those_of_a_folder_without_its_names_are_not)
 {
-    assert_refused(open_with(*state, "&tls_ca_dir=$"), LK_EAUTH,
+    assert_refused(open_with(f, "&tls_ca_dir=$"), LK_EAUTH,
                    "its CA is not trusted");
 }
 
@@ -208,22 +193,8 @@ static bool openssl_allows_all(scratch *home)
            setenv("OPENSSL_CONF", path, 1) == 0;
 }
 
-int main(void)
+int test_tls_refusals(void)
 {
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, setup, locking_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_certificate_that_has_expired_is_named),
-        TEST(one_that_is_not_valid_yet),
-        TEST(one_that_is_for_servers_alone),
-        TEST(one_that_its_ca_may_not_sign),
-        TEST(a_certificate_whose_ca_the_server_does_not_trust),
-        TEST(one_that_is_missing_is_guessed_in_the_older_version),
-        TEST(a_session_of_version_1_2_is_resumed),
-        TEST(the_cas_of_a_folder_are_trusted),
-        TEST(those_of_a_folder_without_its_names_are_not),
-        TEST(a_server_of_version_1_1_is_refused),
-    };
     scratch *home;
     int failed;
 
@@ -233,7 +204,7 @@ int main(void)
     if (home == NULL || certificates_folder() == NULL ||
         !openssl_allows_all(home))
         return 1;
-    failed = cmocka_run_group_tests(tests, start, stop);
+    failed = check_all(locking_start_tls, locking_stop_server);
     scratch_free(home);
     return failed;
 }

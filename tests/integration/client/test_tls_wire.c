@@ -59,6 +59,8 @@ static int teardown(void **state)
     return failed;
 }
 
+#define TEST(name) CHECK_TEST_OF(name, wire *w, setup, teardown)
+
 static lk_client *open_at(const wire *w, const char *host, const char *options,
                           const lk_client_options *more)
 {
@@ -91,9 +93,8 @@ static lk_lock *warm(const wire *w, lk_client *client)
 
 /* ---- names ------------------------------------------------------------------- */
 
-static void a_server_is_asked_for_by_its_name(void **state)
+TEST(a_server_is_asked_for_by_its_name)
 {
-    const wire *w = *state;
     char name[256];
 
     assert_ready(open_at(w, "localhost", "", NULL));
@@ -103,18 +104,17 @@ static void a_server_is_asked_for_by_its_name(void **state)
 }
 
 /* That certificate is shown to those alone who ask for it. */
-static void the_certificate_of_the_name_that_is_said_is_shown(void **state)
+TEST(the_certificate_of_the_name_that_is_said_is_shown)
 {
-    assert_ready(open_at(*state, "127.0.0.1", "&sni=elsewhere.example", NULL));
+    assert_ready(open_at(w, "127.0.0.1", "&sni=elsewhere.example", NULL));
 }
 
 /* ---- what is cut ---------------------------------------------------------------- */
 
 /* Within a record's head, between two of them, within the certificate. */
-static void a_handshake_that_is_cut_is_begun_again(void **state)
+TEST(a_handshake_that_is_cut_is_begun_again)
 {
     static const int64_t cuts[] = {0, 1, 5, 60, 127, 133, 500};
-    const wire *w = *state;
 
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         int before = proxy_accepted(w->proxy);
@@ -128,10 +128,8 @@ static void a_handshake_that_is_cut_is_begun_again(void **state)
     }
 }
 
-static void one_that_is_cut_again_and_again_is_told(void **state)
+TEST(one_that_is_cut_again_and_again_is_told)
 {
-    const wire *w = *state;
-
     proxy_cut(w->proxy, PROXY_ALL, PROXY_REPLIES, 60);
     assert_status(lk_client_wait_ready(open_at(w, "localhost", "", NULL),
                                        wait_scaled_ms(500)),
@@ -142,10 +140,8 @@ static void one_that_is_cut_again_and_again_is_told(void **state)
 
 /* The stream ends without a goodbye, within a record or between two: whoever
    reads, half an answer is none. */
-static void an_answer_that_is_cut_is_asked_for_again(void **state)
+TEST(an_answer_that_is_cut_is_asked_for_again)
 {
-    const wire *w = *state;
-
     for (int64_t cut = 0; cut < 40; cut += 13) {
         int commands = proxy_accepted(w->proxy);
         lk_client *client = open_at(w, "localhost", "", NULL);
@@ -156,14 +152,13 @@ static void an_answer_that_is_cut_is_asked_for_again(void **state)
         assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
         assert_int_equal(locking_stats(client).disconnects, 1);
-        locking_free_lock(w->base, lock);
+        locking_free(w->base, lock);
         locking_free_client(w->base, client);
     }
 }
 
-static void an_end_without_a_goodbye_is_an_end(void **state)
+TEST(an_end_without_a_goodbye_is_an_end)
 {
-    const wire *w = *state;
     lk_client *client = open_at(w, "localhost", "", NULL);
     lk_hold *hold = locking_hold(warm(w, client));
     uint64_t connects;
@@ -176,9 +171,8 @@ static void an_end_without_a_goodbye_is_an_end(void **state)
 }
 
 /* TCP goes on behind it, and says nothing. */
-static void a_goodbye_without_an_end_is_an_end(void **state)
+TEST(a_goodbye_without_an_end_is_an_end)
 {
-    const wire *w = *state;
     const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 3600000};
 
@@ -192,7 +186,7 @@ static void a_goodbye_without_an_end_is_an_end(void **state)
                       LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
         assert_int_equal(locking_stats(client).disconnects, 1);
-        locking_free_lock(w->base, lock);
+        locking_free(w->base, lock);
         locking_free_client(w->base, client);
     }
 }
@@ -201,9 +195,8 @@ static void a_goodbye_without_an_end_is_an_end(void **state)
 
 /* While the loop reads, which lends nothing before it has all that came; and while
    the caller does. */
-static void keys_are_changed_on_both_sides(void **state)
+TEST(keys_are_changed_on_both_sides)
 {
-    const wire *w = *state;
     lk_client *client = open_at(w, "localhost", "", NULL);
 
     assert_ready(client);
@@ -216,10 +209,9 @@ static void keys_are_changed_on_both_sides(void **state)
 }
 
 /* A record is longer than what is received at a time. */
-static void long_answers_come_in_pieces(void **state)
+TEST(long_answers_come_in_pieces)
 {
     static char text[100000];
-    const wire *w = *state;
     lk_client *client = open_at(w, "localhost", "", NULL);
     lk_cell *cell;
 
@@ -242,10 +234,10 @@ static void long_answers_come_in_pieces(void **state)
 }
 
 /* To one that has it say more and more, as other keys, and reads nothing. */
-static void what_tls_has_to_say_has_a_bound(void **state)
+TEST(what_tls_has_to_say_has_a_bound)
 {
     static char block[64 * 1024];
-    const lk_client *client = open_at(*state, "localhost", "", NULL);
+    const lk_client *client = open_at(w, "localhost", "", NULL);
     lk__tls_session *session =
         lk__tls_session_new(client->settings.tls, "localhost", 1);
     BIO *bio = SSL_get_wbio(session->ssl);
@@ -261,16 +253,10 @@ static void what_tls_has_to_say_has_a_bound(void **state)
 
 /* ---- a handshake that hangs --------------------------------------------------------- */
 
-static bool has_renewed(void *data)
-{
-    return locking_stats(data).renewals >= 3;
-}
-
 /* The first connection alone gets through; the others of the client hang for as
    long as it lasts. */
-static void one_that_hangs_holds_up_no_renewal(void **state)
+TEST(one_that_hangs_holds_up_no_renewal)
 {
-    const wire *w = *state;
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                  .watchdog_ms = 2 * (uint64_t)wait_lease_ms(),
                                  .connect_timeout_ms = 3600000};
@@ -283,16 +269,15 @@ static void one_that_hangs_holds_up_no_renewal(void **state)
     assert_ready(client);
     hold = locking_hold(locking_lock(w->base, client, "n"));
     assert_true(proxy_wait_accepted(w->proxy, 2, DEADLINE_MS));
-    assert_true(wait_until(has_renewed, client, READY_MS));
+    assert_soon(locking_stats(client).renewals >= 3, READY_MS);
     assert_int_equal(proxy_open(w->proxy), proxy_accepted(w->proxy));
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
 /* What a client resumes may be why a server does not go on: whoever comes after a
    handshake that was given up begins anew. */
-static void what_it_resumed_is_not_resumed_again(void **state)
+TEST(what_it_resumed_is_not_resumed_again)
 {
-    const wire *w = *state;
     lk_client *client = open_at(w, "localhost", "&offline_ms=60000", NULL);
     lk__tls_facts facts;
     uint64_t connects;
@@ -310,24 +295,4 @@ static void what_it_resumed_is_not_resumed_again(void **state)
     assert_false(facts.resumed);
 }
 
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_server_is_asked_for_by_its_name),
-        TEST(the_certificate_of_the_name_that_is_said_is_shown),
-        TEST(a_handshake_that_is_cut_is_begun_again),
-        TEST(one_that_is_cut_again_and_again_is_told),
-        TEST(an_answer_that_is_cut_is_asked_for_again),
-        TEST(an_end_without_a_goodbye_is_an_end),
-        TEST(a_goodbye_without_an_end_is_an_end),
-        TEST(keys_are_changed_on_both_sides),
-        TEST(long_answers_come_in_pieces),
-        TEST(what_tls_has_to_say_has_a_bound),
-        TEST(one_that_hangs_holds_up_no_renewal),
-        TEST(what_it_resumed_is_not_resumed_again),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -88,7 +88,7 @@ static void assert_answered(const char *bytes, size_t size, lk_status status,
 }
 
 /* A record with one fatal alert; its number is the last byte. */
-static void alerts_say_what_to_do(NO_STATE)
+CHECK_TEST(alerts_say_what_to_do)
 {
     static const struct {
         const char bytes[8];
@@ -119,7 +119,7 @@ static void alerts_say_what_to_do(NO_STATE)
 }
 
 /* As one does that does not know the list of versions that it is sent. */
-static void a_server_that_chooses_1_1_is_refused(NO_STATE)
+CHECK_TEST(a_server_that_chooses_1_1_is_refused)
 {
     static const char hello[] = "\x16\x03\x02\x00\x2a" /* a handshake record */
                                 "\x02\x00\x00\x26\x03\x02" /* a hello of 1.1 */
@@ -131,7 +131,7 @@ static void a_server_that_chooses_1_1_is_refused(NO_STATE)
 }
 
 /* A plain port of Redis says nothing to a handshake, unless it says no to all. */
-static void what_is_not_tls_is_named(NO_STATE)
+CHECK_TEST(what_is_not_tls_is_named)
 {
     static const char *const texts[] = {
         "-ERR max number of clients reached\r\n",
@@ -144,15 +144,9 @@ static void what_is_not_tls_is_named(NO_STATE)
                         "plain one: redis://");
 }
 
-int main(void)
+int test_tls_words(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alerts_say_what_to_do),
-        cmocka_unit_test(a_server_that_chooses_1_1_is_refused),
-        cmocka_unit_test(what_is_not_tls_is_named),
-    };
-
     if (certificates_folder() == NULL)
         return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

@@ -328,7 +328,7 @@ static void who_holds_is_told_without_records(NO_STATE)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-int main(void)
+int test_cluster_kinds(void)
 {
     const struct CMUnitTest tests[] = {
         AT_EACH(read_write_locks, read_and_write),
@@ -337,12 +337,12 @@ int main(void)
         AT_EACH(plain_semaphores, take_plainly),
         AT_EACH(latches, open_latch),
         AT_EACH(cells, write_cell),
-        MADE_TEST(a_multilock_over_all_masters),
-        MADE_TEST(stripes_at_all_masters),
-        MADE_TEST(a_flight_lands_for_all),
+        cmocka_unit_test_teardown(a_multilock_over_all_masters, made_end),
+        cmocka_unit_test_teardown(stripes_at_all_masters, made_end),
+        cmocka_unit_test_teardown(a_flight_lands_for_all, made_end),
         AT_EACH(leaders, lead),
-        MADE_TEST(a_redlock_takes_no_cluster),
-        MADE_TEST(who_holds_is_told_without_records),
+        cmocka_unit_test_teardown(a_redlock_takes_no_cluster, made_end),
+        cmocka_unit_test_teardown(who_holds_is_told_without_records, made_end),
     };
 
     return cmocka_run_group_tests(tests, ringed_start, ringed_stop);

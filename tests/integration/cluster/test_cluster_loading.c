@@ -78,7 +78,7 @@ static bool is_said(void *data)
     return is_missing;
 }
 
-static void a_master_that_loads_is_said_to_be_missing(NO_STATE)
+CHECK_TEST(a_master_that_loads_is_said_to_be_missing)
 {
     char url[64];
     lk_client *client = NULL;
@@ -98,11 +98,4 @@ static void a_master_that_loads_is_said_to_be_missing(NO_STATE)
     lk_client_free(client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_master_that_loads_is_said_to_be_missing),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

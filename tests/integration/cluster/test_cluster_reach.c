@@ -219,7 +219,7 @@ static void announce_host(const char *host)
         wait_known(nodes[i], host, server_port(nodes[i]), "");
 }
 
-static void nodes_are_reached_by_ipv6(NO_STATE)
+MADE_TEST(nodes_are_reached_by_ipv6)
 {
     lk_client *client;
 
@@ -251,7 +251,7 @@ static proxy *lead_to(size_t node)
     return way;
 }
 
-static void a_port_that_is_announced_is_used(NO_STATE)
+MADE_TEST(a_port_that_is_announced_is_used)
 {
     proxy *way = lead_to(1);
     lk_client *client;
@@ -272,7 +272,7 @@ static void prefer(const char *endpoint)
              endpoint);
 }
 
-static void a_host_may_be_a_name(NO_STATE)
+MADE_TEST(a_host_may_be_a_name)
 {
     lk_client *client;
 
@@ -289,7 +289,7 @@ static void a_host_may_be_a_name(NO_STATE)
 }
 
 /* It is the one by which the node was asked that said so. */
-static void a_host_may_not_be_said(NO_STATE)
+MADE_TEST(a_host_may_not_be_said)
 {
     lk_client *client;
 
@@ -309,7 +309,7 @@ static void lead_back(void)
 }
 
 /* Where its clients are led to the replica. */
-static void a_wait_says_that_its_master_is_a_replica(NO_STATE)
+MADE_TEST(a_wait_says_that_its_master_is_a_replica)
 {
     proxy *way = lead_to(REPLICA);
     lk_client *client;
@@ -354,7 +354,7 @@ static void own_again(void)
 }
 
 /* One client knew its master, the other one never did. */
-static void a_wait_says_that_its_slot_is_nobodys(NO_STATE)
+MADE_TEST(a_wait_says_that_its_slot_is_nobodys)
 {
     lk_client *old = open_at("127.0.0.1", nodes[0]), *young;
     lk_lock *known = NULL, *unknown = NULL;
@@ -374,16 +374,4 @@ static void a_wait_says_that_its_slot_is_nobodys(NO_STATE)
     assert_served(old);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MADE_TEST(nodes_are_reached_by_ipv6),
-        MADE_TEST(a_port_that_is_announced_is_used),
-        MADE_TEST(a_host_may_be_a_name),
-        MADE_TEST(a_host_may_not_be_said),
-        MADE_TEST(a_wait_says_that_its_master_is_a_replica),
-        MADE_TEST(a_wait_says_that_its_slot_is_nobodys),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+CHECK_GROUP(start, stop)

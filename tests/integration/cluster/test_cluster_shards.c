@@ -48,18 +48,6 @@ static uint64_t rechecks_of(lk_client *client)
     return stats.rechecks;
 }
 
-typedef struct looks {
-    lk_client *client;
-    uint64_t least;
-} looks;
-
-static bool has_looked(void *data)
-{
-    const looks *l = data;
-
-    return rechecks_of(l->client) >= l->least;
-}
-
 static uint64_t grants_of(lk_client *client)
 {
     lk_client_stats stats = {.size = sizeof(stats)};
@@ -106,9 +94,8 @@ typedef struct ears {
     size_t most;
 } ears;
 
-static bool has_ears(void *data)
+static bool has_ears(const ears *e)
 {
-    const ears *e = data;
     redisReply *reply =
         server_command(e->at, "PUBSUB SHARDCHANNELS %s", e->pattern);
     bool has = reply->elements == e->most;
@@ -122,7 +109,7 @@ static void wait_ears(server *at, const char *pattern, size_t most)
 {
     ears e = {at, pattern, most};
 
-    assert_true(wait_until(has_ears, &e, RINGED_LONG_MS));
+    assert_soon(has_ears(&e), RINGED_LONG_MS);
 }
 
 /* ---- hand-overs ------------------------------------------------------------------- */
@@ -303,7 +290,7 @@ hand_holds(const char *begin, void (*take)(turns *t, unsigned whose, call *c))
                     ROUNDS * 9 / 10, ROUNDS);
 }
 
-static void hand_overs_are_no_concern_of_other_masters(NO_STATE)
+MADE_TEST(hand_overs_are_no_concern_of_other_masters)
 {
     long long before = told_to_all(), shards = told_to_shards();
 
@@ -328,7 +315,7 @@ static const char *told_name(char name[RINGED_NAME], unsigned i)
     return name;
 }
 
-static void a_wait_is_told_where_its_slot_is_now(NO_STATE)
+MADE_TEST(a_wait_is_told_where_its_slot_is_now)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     server *from = ringed_master("{told}"), *to = ringed_other("{told}");
@@ -361,7 +348,7 @@ static void a_wait_is_told_where_its_slot_is_now(NO_STATE)
 /* The server ends the subscription, and has the slot all the same: nothing else says
    that there is none. The waiter looks once it has heard that it listens again; the
    name is free only after that look, which would get it without a message. */
-static void a_subscription_that_ends_is_made_anew(NO_STATE)
+MADE_TEST(a_subscription_that_ends_is_made_anew)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     lk_lock *held = made_lock(holder, "anew");
@@ -369,25 +356,25 @@ static void a_subscription_that_ends_is_made_anew(NO_STATE)
     server *at = ringed_master("anew");
     unsigned slot = ringed_slot("anew");
     lk_hold *hold = made_hold(held);
-    looks look = {.client = waiter};
+    uint64_t least;
     call c = {0};
 
     ringed_take(&c, wanted);
     ringed_wait_line(at, "anew", 1);
     locking_wait_calm(waiter);
-    look.least = rechecks_of(waiter) + 1;
+    least = rechecks_of(waiter) + 1;
     assert_true(node_says(at, "MULTI", "OK"));
     freeReplyObject(server_command(at, "CLUSTER DELSLOTS %u", slot));
     freeReplyObject(server_command(at, "CLUSTER ADDSLOTS %u", slot));
     freeReplyObject(server_command(at, "EXEC"));
     wait_ears(at, "latchkey:{anew}:i:*", 1);
-    assert_true(wait_until(has_looked, &look, RINGED_LONG_MS));
+    assert_soon(rechecks_of(waiter) >= least, RINGED_LONG_MS);
     locking_wait_calm(waiter);
     assert_told(&(pair){"anew", held, wanted, waiter}, hold, &c);
 }
 
 /* A wait looks about once a second by itself; that many looks do not count. */
-static void a_wait_looks_when_it_may_not_have_been_told(NO_STATE)
+MADE_TEST(a_wait_looks_when_it_may_not_have_been_told)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     lk_lock *held = made_lock(holder, "deaf");
@@ -428,7 +415,7 @@ static void wait_briefly(lk_client *client, const char *name)
 
 /* A lock and a fair lock of one name have one channel, which goes when nobody has
    waited for ten seconds. */
-static void the_end_of_one_wait_does_not_deafen_another(NO_STATE)
+MADE_TEST(the_end_of_one_wait_does_not_deafen_another)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
     lk_lock *held = made_lock(holder, "{ear}both");
@@ -450,14 +437,6 @@ static void the_end_of_one_wait_does_not_deafen_another(NO_STATE)
     assert_status(lk_hold_release(other), LK_OK);
 }
 
-static bool has_queued(void *data)
-{
-    const char *name = data;
-
-    return server_integer(ringed_master(name), "ZCARD latchkey::%s:q", name) >
-           0;
-}
-
 /* A name whose latch has Redisson's channel at another master. */
 static void far_name(char name[RINGED_NAME])
 {
@@ -472,7 +451,7 @@ static void far_name(char name[RINGED_NAME])
 }
 
 /* That channel is in another slot than the name, so it is a plain one. */
-static void a_latch_with_a_tag_is_told_all_the_same(NO_STATE)
+MADE_TEST(a_latch_with_a_tag_is_told_all_the_same)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
     lk_latch *here = NULL, *there = NULL;
@@ -486,7 +465,9 @@ static void a_latch_with_a_tag_is_told_all_the_same(NO_STATE)
     assert_status(lk_latch_wait_async(there, LK_FOREVER, NULL, call_on_done,
                                       &c),
                   LK_OK);
-    assert_true(wait_until(has_queued, name, RINGED_LONG_MS));
+    assert_soon(server_integer(ringed_master(name), "ZCARD latchkey::%s:q",
+                               name) > 0,
+                RINGED_LONG_MS);
     assert_status(lk_latch_count_down(here, 1), LK_OK);
     assert_status(call_wait(&c, b), LK_OK);
     lk_latch_free(here);
@@ -517,7 +498,7 @@ static lk_client *open_tenant(void)
     return made_client(url, NULL);
 }
 
-static void a_user_without_the_right_is_denied_to_wait(NO_STATE)
+MADE_TEST(a_user_without_the_right_is_denied_to_wait)
 {
     lk_client *holder = ringed_open(NULL), *tenant;
     lk_lock *held = made_lock(holder, "billing:1"), *wanted;
@@ -539,7 +520,7 @@ static void a_user_without_the_right_is_denied_to_wait(NO_STATE)
 }
 
 /* Nor can such a user tell anybody of names that are not his. */
-static void a_user_is_told_of_his_own_names_alone(NO_STATE)
+MADE_TEST(a_user_is_told_of_his_own_names_alone)
 {
     lk_client *holder = ringed_open(NULL), *tenant;
     lk_lock *held = made_lock(holder, "orders:1"), *wanted;
@@ -565,23 +546,12 @@ static void a_user_is_told_of_his_own_names_alone(NO_STATE)
                           "no permissions"));
 }
 
-int main(void)
+int test_cluster_shards(void)
 {
-    const struct CMUnitTest tests[] = {
-        MADE_TEST(hand_overs_are_no_concern_of_other_masters),
-        MADE_TEST(a_wait_is_told_where_its_slot_is_now),
-        MADE_TEST(a_subscription_that_ends_is_made_anew),
-        MADE_TEST(a_wait_looks_when_it_may_not_have_been_told),
-        MADE_TEST(the_end_of_one_wait_does_not_deafen_another),
-        MADE_TEST(a_latch_with_a_tag_is_told_all_the_same),
-        MADE_TEST(a_user_without_the_right_is_denied_to_wait),
-        MADE_TEST(a_user_is_told_of_his_own_names_alone),
-    };
-
     if (ringed_start(NULL) != 0)
         return 1;
     if (!node_says(ringed()->nodes[0], "SSUBSCRIBE",
                    "wrong number of arguments"))
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, NULL, ringed_stop);
+    return check_all(NULL, ringed_stop);
 }

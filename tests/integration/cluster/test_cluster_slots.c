@@ -141,7 +141,7 @@ static lk__redirect_kind kind_of(server *node, const char *command)
 
 /* ---- tests -------------------------------------------------------------------- */
 
-static void every_node_tells_every_master(NO_STATE)
+CHECK_TEST(every_node_tells_every_master)
 {
     for (size_t i = 0; i < c->count; i++) {
         lk__slots *slots = map_of(c->nodes[i]);
@@ -168,7 +168,7 @@ static bool is_same(const lk__slots *a, const lk__slots *b)
     return true;
 }
 
-static void a_slot_that_moves_is_its_old_masters_until_the_end(NO_STATE)
+CHECK_TEST(a_slot_that_moves_is_its_old_masters_until_the_end)
 {
     server *from = cluster_master_of(c, slot());
     server *to = c->nodes[from == c->nodes[0]];
@@ -205,7 +205,7 @@ static void a_slot_that_moves_is_its_old_masters_until_the_end(NO_STATE)
     lk__slots_free(after);
 }
 
-static void a_script_with_a_key_of_another_node_is_told_apart(NO_STATE)
+CHECK_TEST(a_script_with_a_key_of_another_node_is_told_apart)
 {
     server *node = cluster_master_of(c, slot());
     redisReply *reply;
@@ -233,7 +233,7 @@ static bool forgets(void *data)
     return has_none;
 }
 
-static void a_slot_may_be_nobodys(NO_STATE)
+CHECK_TEST(a_slot_may_be_nobodys)
 {
     server *owner = cluster_master_of(c, 7);
 
@@ -254,7 +254,7 @@ static void told(server *node, const char *setting, const char *value)
 }
 
 /* By setting, and where a host has no name to tell. */
-static void a_node_without_a_host_is_the_one_that_was_asked(NO_STATE)
+CHECK_TEST(a_node_without_a_host_is_the_one_that_was_asked)
 {
     static const char setting[] = "cluster-preferred-endpoint-type";
     redisReply *known = server_command(c->nodes[0], "CONFIG GET %s", setting);
@@ -280,15 +280,4 @@ static void a_node_without_a_host_is_the_one_that_was_asked(NO_STATE)
     lk__slots_free(before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_node_tells_every_master),
-        cmocka_unit_test(a_slot_that_moves_is_its_old_masters_until_the_end),
-        cmocka_unit_test(a_script_with_a_key_of_another_node_is_told_apart),
-        cmocka_unit_test(a_slot_may_be_nobodys),
-        cmocka_unit_test(a_node_without_a_host_is_the_one_that_was_asked),
-    };
-
-    return cmocka_run_group_tests_name("cluster_slots", tests, start, stop);
-}
+CHECK_GROUP(start, stop)

@@ -2,6 +2,8 @@
 
 /* Slots as the library knows them are those that a server tells. */
 
+#include <stdlib.h>
+
 #include "base/slot.h"
 #include "support/check.h"
 #include "support/server.h"
@@ -34,7 +36,7 @@ static void assert_agreed(const char *key, size_t size)
     assert_int_equal(lk__slot_of(key, size), theirs);
 }
 
-static void they_agree_on_any_bytes(NO_STATE)
+CHECK_TEST(they_agree_on_any_bytes)
 {
     unsigned seed = 1;
     char key[MOST];
@@ -49,7 +51,7 @@ static void they_agree_on_any_bytes(NO_STATE)
 }
 
 /* Where braces are rare, tags are. */
-static void they_agree_where_braces_are_many(NO_STATE)
+CHECK_TEST(they_agree_where_braces_are_many)
 {
     static const char bytes[] = {'{', '}', '{', '}', 'a', 'b', '\0', '\xff'};
     unsigned seed = 2;
@@ -64,7 +66,7 @@ static void they_agree_where_braces_are_many(NO_STATE)
     }
 }
 
-static void they_agree_on_each_single_byte(NO_STATE)
+CHECK_TEST(they_agree_on_each_single_byte)
 {
     for (int byte = 0; byte < 256; byte++) {
         char key = (char)byte;
@@ -73,13 +75,4 @@ static void they_agree_on_each_single_byte(NO_STATE)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_agree_on_any_bytes),
-        cmocka_unit_test(they_agree_where_braces_are_many),
-        cmocka_unit_test(they_agree_on_each_single_byte),
-    };
-
-    return cmocka_run_group_tests_name("keyslot", tests, start, stop);
-}
+CHECK_GROUP(start, stop)

@@ -42,7 +42,7 @@ static void announce(const char *name, unsigned value)
 
 /* Not that of the URL, nor the one that those without TLS are told. What others may
    believe is not waited for here. */
-static void the_port_of_tls_that_is_announced_is_used(NO_STATE)
+CHECK_TEST(the_port_of_tls_that_is_announced_is_used)
 {
     proxy *way = proxy_start_to(server_tls_port(node));
     lk_client *client = NULL;
@@ -66,13 +66,9 @@ static void the_port_of_tls_that_is_announced_is_used(NO_STATE)
     proxy_stop(way);
 }
 
-int main(void)
+int test_tls_cluster(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_port_of_tls_that_is_announced_is_used),
-    };
-
     if (server_lacks_tls())
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, start, stop);
+    return check_all(start, stop);
 }

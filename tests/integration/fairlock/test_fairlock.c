@@ -8,34 +8,34 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/fairlocking.h"
+#include "support/locking.h"
 #include "support/wait.h"
 
 enum { AT_ONCE_MS = 250, LOOK_MS = 1000 };
 
 /* ---- order ---- */
 
-FAIR_TEST(threads_get_it_in_the_order_in_which_they_came)
+LOCKS_TEST(threads_get_it_in_the_order_in_which_they_came)
 {
     enum { THREADS = 16 };
-    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
-    lk_fairlock *lock = fair_lock_of_new_client(f);
+    lk_hold *hold = locking_hold(locking_new(f, lk_fairlock));
+    lk_fairlock *lock = locking_new(f, lk_fairlock);
     taker *takers[THREADS];
 
     for (int i = 0; i < THREADS; i++)
-        takers[i] = fair_queue_up(f, lock, i + 1);
+        takers[i] = locking_queue_up(f, lock, i + 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < THREADS; i++) {
         assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
-        assert_int_equal(f->base->takers.turns, i + 1);
+        assert_int_equal(f->takers.turns, i + 1);
         assert_status(taker_release(takers[i]), LK_OK);
     }
-    fair_assert_clean(f);
+    locking_wait_clean(f, "n");
 }
 
 /* A client has no turn of its own: each thread has one. */
-FAIR_TEST(threads_of_several_clients_stand_in_one_line)
+LOCKS_TEST(threads_of_several_clients_stand_in_one_line)
 {
     static const int order[] = {0, 1, 0, 0, 2, 1, 2, 0, 1};
     enum { WAITS = sizeof(order) / sizeof(order[0]) };
@@ -45,11 +45,11 @@ FAIR_TEST(threads_of_several_clients_stand_in_one_line)
     lk_hold *hold;
 
     for (size_t i = 0; i < 3; i++)
-        locks[i] = fair_lock_of_new_client(f);
-    hold = fair_hold(locks[0]);
+        locks[i] = locking_new(f, lk_fairlock);
+    hold = locking_hold(locks[0]);
     fence = lk_hold_fence(hold);
     for (int i = 0; i < WAITS; i++)
-        takers[i] = fair_queue_up(f, locks[order[i]], i + 1);
+        takers[i] = locking_queue_up(f, locks[order[i]], i + 1);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++) {
         assert_status(taker_join(takers[i]), LK_OK);
@@ -61,21 +61,22 @@ FAIR_TEST(threads_of_several_clients_stand_in_one_line)
 }
 
 /* Its inbox does not stand yet; they wait for that, not for a look. */
-FAIR_TEST(the_first_waits_of_a_client_queue_at_once_and_in_order)
+LOCKS_TEST(the_first_waits_of_a_client_queue_at_once_and_in_order)
 {
     enum { WAITS = 5 };
-    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
-    lk_client *client = locking_open(f->base, NULL);
-    lk_fairlock *lock = fair_lock(f, client);
+    lk_hold *hold = locking_hold(locking_new(f, lk_fairlock));
+    lk_client *client = locking_open(f, NULL);
+    lk_fairlock *lock = locking_of(f, lk_fairlock, client);
     uint64_t begin = wait_now_ms();
     taker *takers[WAITS];
 
     for (int i = 0; i < WAITS; i++) {
-        takers[i] = fair_take(f, lock, LK_FOREVER, NULL);
+        takers[i] = locking_take(f, lock, LK_FOREVER, NULL);
         locking_wait_waiting(client, (uint64_t)i + 1);
     }
-    locking_wait_queued(f->base, "n", WAITS);
-    assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(500));
+    locking_wait_queued(f, "n", WAITS);
+    assert_in_range(wait_now_ms() - begin, 0,
+                    wait_allowed_ms(wait_scaled_ms(500)));
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++) {
         assert_status(taker_release(takers[i]), LK_OK);
@@ -84,19 +85,19 @@ FAIR_TEST(the_first_waits_of_a_client_queue_at_once_and_in_order)
 }
 
 /* Nobody released it, so nobody was told: the name is free for a moment. */
-FAIR_TEST(a_newcomer_does_not_take_a_free_lock_from_who_waits)
+LOCKS_TEST(a_newcomer_does_not_take_a_free_lock_from_who_waits)
 {
-    lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
-    lk_fairlock *newcomer = fair_lock_of_calm_client(f);
-    taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_hold *deleted = locking_hold(locking_new(f, lk_fairlock));
+    lk_fairlock *newcomer = locking_calm(f, lk_fairlock);
+    taker *first = locking_queue_up(f, locking_new(f, lk_fairlock), 1);
     taker *second;
     lk_hold *none = NULL;
 
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
     assert_status(lk_fairlock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
-    second = fair_take(f, newcomer, LK_FOREVER, NULL);
+    second = locking_take(f, newcomer, LK_FOREVER, NULL);
     assert_status(taker_join(first), LK_OK);
-    locking_wait_queued(f->base, "n", 1);
+    locking_wait_queued(f, "n", 1);
     assert_int_equal(first->turn, 1);
     assert_false(second->done);
     assert_status(taker_release(first), LK_OK);
@@ -104,37 +105,37 @@ FAIR_TEST(a_newcomer_does_not_take_a_free_lock_from_who_waits)
     assert_status(lk_hold_release(deleted), LK_ELOST);
 }
 
-FAIR_TEST(a_lock_that_others_deleted_is_had_within_a_second)
+LOCKS_TEST(a_lock_that_others_deleted_is_had_within_a_second)
 {
-    lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
-    lk_fairlock *newcomer = fair_lock_of_calm_client(f);
-    taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_hold *deleted = locking_hold(locking_new(f, lk_fairlock));
+    lk_fairlock *newcomer = locking_calm(f, lk_fairlock);
+    taker *first = locking_queue_up(f, locking_new(f, lk_fairlock), 1);
     lk_hold *none = NULL;
     uint64_t begin;
 
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
     begin = wait_now_ms();
     assert_status(lk_fairlock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
     assert_status(taker_join(first), LK_OK);
-    assert_in_range(fair_since_ms(begin), 0,
-                    LOOK_MS + wait_scaled_ms(AT_ONCE_MS));
+    assert_in_range(wait_now_ms() - begin, 0,
+                    wait_allowed_ms(LOOK_MS + wait_scaled_ms(AT_ONCE_MS)));
     assert_status(taker_release(first), LK_OK);
     assert_status(lk_hold_release(deleted), LK_ELOST);
 }
 
 /* What one process does again and again leaves room for all others. */
-FAIR_TEST(who_comes_again_stands_behind_who_waits)
+LOCKS_TEST(who_comes_again_stands_behind_who_waits)
 {
-    lk_fairlock *eager = fair_lock_of_new_client(f);
-    lk_hold *hold = fair_hold(eager);
-    taker *other = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_fairlock *eager = locking_new(f, lk_fairlock);
+    lk_hold *hold = locking_hold(eager);
+    taker *other = locking_queue_up(f, locking_new(f, lk_fairlock), 1);
     taker *again;
 
-    again = fair_queue_up(f, eager, 2);
+    again = locking_queue_up(f, eager, 2);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(other), LK_OK);
     assert_false(again->done);
-    assert_int_equal(locking_stats(f->base->clients[0]).passes, 0);
+    assert_int_equal(locking_stats(f->clients[0]).passes, 0);
     assert_status(taker_release(other), LK_OK);
     assert_status(taker_release(again), LK_OK);
 }
@@ -142,78 +143,78 @@ FAIR_TEST(who_comes_again_stands_behind_who_waits)
 /* ---- leases ---- */
 
 /* Nobody gives it back: the next has it when the lease ends. */
-FAIR_TEST(leases_that_end_are_followed_in_order)
+LOCKS_TEST(leases_that_end_are_followed_in_order)
 {
     enum { THREADS = 6, LEASE_MS = 300 };
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};
-    lk_fairlock *lock = fair_lock_of_calm_client(f);
+    lk_fairlock *lock = locking_calm(f, lk_fairlock);
     uint64_t begin = wait_now_ms();
     taker *takers[THREADS];
 
-    takers[0] = fair_take(f, lock, 10000, &options);
+    takers[0] = locking_take(f, lock, 10000, &options);
     assert_status(taker_join(takers[0]), LK_OK);
     for (int i = 1; i < THREADS; i++) {
-        takers[i] = fair_take(f, lock, 10000, &options);
-        locking_wait_waiting(f->base->clients[0], (uint64_t)i);
+        takers[i] = locking_take(f, lock, 10000, &options);
+        locking_wait_waiting(f->clients[0], (uint64_t)i);
     }
     for (int i = 0; i < THREADS; i++) {
         assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
     }
-    assert_in_range(fair_since_ms(begin), (THREADS - 1) * (LEASE_MS - 20),
-                    THREADS * LEASE_MS + wait_scaled_ms(600));
+    assert_in_range(wait_now_ms() - begin, (THREADS - 1) * (LEASE_MS - 20),
+                    wait_allowed_ms(THREADS * LEASE_MS + wait_scaled_ms(600)));
 }
 
-FAIR_TEST(a_hold_outlives_its_first_lease_by_the_watchdog)
+LOCKS_TEST(a_hold_outlives_its_first_lease_by_the_watchdog)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_scaled_ms(1000)};
-    lk_fairlock *lock = fair_lock(f, locking_open(f->base, &options));
-    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
-    taker *t = fair_queue_up(f, lock, 1);
+    lk_fairlock *lock = locking_of(f, lk_fairlock, locking_open(f, &options));
+    lk_hold *hold = locking_hold(locking_new(f, lk_fairlock));
+    taker *t = locking_queue_up(f, lock, 1);
 
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);
     locking_pass_time(wait_scaled_ms(2500));
     assert_status(lk_hold_check(t->hold), LK_OK);
-    assert_true(locking_exists(f->base, "n"));
+    assert_true(locking_exists(f, "n"));
     assert_status(taker_release(t), LK_OK);
-    fair_assert_clean(f);
+    locking_wait_clean(f, "n");
 }
 
-FAIR_TEST(the_handles_lease_is_for_acquires_that_name_none)
+LOCKS_TEST(the_handles_lease_is_for_acquires_that_name_none)
 {
     const lk_fairlock_options options = {LK_FAIRLOCK_OPTIONS_INIT,
                                          .lease_ms = 7000};
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_fairlock *lock = NULL;
     lk_hold *hold;
 
     assert_status(lk_fairlock_new(&lock, client, "n", &options), LK_OK);
-    hold = fair_hold(lock);
-    assert_in_range(locking_pttl(f->base, "n"), 1, 7000);
+    hold = locking_hold(lock);
+    assert_in_range(locking_pttl(f, "n"), 1, 7000);
     assert_status(lk_hold_release(hold), LK_OK);
-    hold = fair_hold_for(lock, 9000);
-    assert_in_range(locking_pttl(f->base, "n"), 7001, 9000);
+    hold = locking_hold_for(lock, 9000);
+    assert_in_range(locking_pttl(f, "n"), 7001, 9000);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_fairlock_free(lock);
 }
 
 /* ---- re-entry ---- */
 
-FAIR_TEST(an_owner_enters_again_without_asking_anybody)
+LOCKS_TEST(an_owner_enters_again_without_asking_anybody)
 {
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_fairlock *lock = fair_lock(f, client);
-    lk_hold *outer = fair_hold(lock);
-    taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_fairlock *lock = locking_of(f, lk_fairlock, client);
+    lk_hold *outer = locking_hold(lock);
+    taker *t = locking_queue_up(f, locking_new(f, lk_fairlock), 1);
     lk_hold *inner;
     uint64_t commands;
 
     locking_wait_calm(client);
     commands = locking_stats(client).commands;
-    inner = fair_hold(lock);
+    inner = locking_hold(lock);
     assert_true(lk_hold_fence(inner) == lk_hold_fence(outer));
     assert_status(lk_hold_release(outer), LK_OK);
     assert_in_range(locking_stats(client).commands, commands, commands + 1);
@@ -223,31 +224,31 @@ FAIR_TEST(an_owner_enters_again_without_asking_anybody)
     assert_status(taker_release(t), LK_OK);
 }
 
-FAIR_TEST(another_thread_does_not_enter)
+LOCKS_TEST(another_thread_does_not_enter)
 {
-    lk_fairlock *lock = fair_lock_of_new_client(f);
-    lk_hold *hold = fair_hold(lock);
+    lk_fairlock *lock = locking_new(f, lk_fairlock);
+    lk_hold *hold = locking_hold(lock);
 
-    assert_status(taker_join(fair_take(f, lock, 0, NULL)), LK_EBUSY);
+    assert_status(taker_join(locking_take(f, lock, 0, NULL)), LK_EBUSY);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(taker_release(fair_take(f, lock, 0, NULL)), LK_OK);
+    assert_status(taker_release(locking_take(f, lock, 0, NULL)), LK_OK);
 }
 
 /* ---- beside the lock of the same name ---- */
 
-FAIR_TEST(a_lock_of_the_same_name_is_the_same_lock)
+LOCKS_TEST(a_lock_of_the_same_name_is_the_same_lock)
 {
-    lk_fairlock *fair = fair_lock_of_new_client(f);
-    lk_lock *lock = locking_lock(f->base, locking_open(f->base, NULL), "n");
-    lk_hold *hold = fair_hold(fair);
+    lk_fairlock *fair = locking_new(f, lk_fairlock);
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_hold *hold = locking_hold(fair);
     lk_hold *none = NULL;
     taker *plain;
     taker *t;
 
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EBUSY);
-    plain = locking_take(f->base, lock, LK_FOREVER, NULL);
-    locking_wait_queued(f->base, "n", 1);
-    t = fair_queue_up(f, fair, 2);
+    plain = locking_take(f, lock, LK_FOREVER, NULL);
+    locking_wait_queued(f, "n", 1);
+    t = locking_queue_up(f, fair, 2);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(plain), LK_OK);
     assert_false(t->done);
@@ -257,11 +258,11 @@ FAIR_TEST(a_lock_of_the_same_name_is_the_same_lock)
 }
 
 /* They are two handles: re-entry is of one kind. */
-FAIR_TEST(a_hold_of_one_kind_is_not_entered_by_the_other)
+LOCKS_TEST(a_hold_of_one_kind_is_not_entered_by_the_other)
 {
-    lk_client *client = locking_open(f->base, NULL);
-    lk_hold *hold = fair_hold(fair_lock(f, client));
-    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_of(f, lk_fairlock, client));
+    lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *none = NULL;
 
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EBUSY);
@@ -270,26 +271,26 @@ FAIR_TEST(a_hold_of_one_kind_is_not_entered_by_the_other)
 
 /* ---- names ---- */
 
-FAIR_TEST(the_queue_of_a_tagged_name_lies_in_its_slot)
+LOCKS_TEST(the_queue_of_a_tagged_name_lies_in_its_slot)
 {
-    lk_client *client = locking_open(f->base, NULL);
-    lk_fairlock *lock = fair_lock_named(f, client, "a{tag}b");
-    lk_hold *hold = fair_hold(lock);
-    taker *t = fair_take(f, lock, LK_FOREVER, NULL);
+    lk_client *client = locking_open(f, NULL);
+    lk_fairlock *lock = locking_named(f, lk_fairlock, client, "a{tag}b");
+    lk_hold *hold = locking_hold(lock);
+    taker *t = locking_take(f, lock, LK_FOREVER, NULL);
 
-    locking_wait_integer(f->base, 1, "ZCOUNT %s 0 +inf", "latchkey::a{tag}b:q");
+    locking_wait_integer(f, 1, "ZCOUNT %s 0 +inf", "latchkey::a{tag}b:q");
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
 }
 
 /* ---- operators ---- */
 
-FAIR_TEST(who_holds_and_who_waits_is_told_in_order)
+LOCKS_TEST(who_holds_and_who_waits_is_told_in_order)
 {
     enum { WAITS = 4 };
     const lk_acquire_options why = {LK_ACQUIRE_OPTIONS_INIT,
                                     .reason = "to hold it"};
-    lk_fairlock *lock = fair_lock_of_new_client(f);
+    lk_fairlock *lock = locking_new(f, lk_fairlock);
     lk_hold *hold = NULL;
     lk_info *info = NULL;
     char reason[24];
@@ -301,8 +302,8 @@ FAIR_TEST(who_holds_and_who_waits_is_told_in_order)
                                       .reason = reason};
 
         (void)snprintf(reason, sizeof(reason), "wait %d", i);
-        (void)fair_take(f, lock, LK_FOREVER, &options);
-        locking_wait_queued(f->base, "n", i + 1);
+        (void)locking_take(f, lock, LK_FOREVER, &options);
+        locking_wait_queued(f, "n", i + 1);
     }
     assert_status(lk_fairlock_is_locked(lock, &locked), LK_OK);
     assert_true(locked);
@@ -319,11 +320,11 @@ FAIR_TEST(who_holds_and_who_waits_is_told_in_order)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-FAIR_TEST(a_forced_release_hands_over_to_the_next)
+LOCKS_TEST(a_forced_release_hands_over_to_the_next)
 {
-    lk_fairlock *lock = fair_lock_of_new_client(f);
-    lk_hold *hold = fair_hold(lock);
-    taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_fairlock *lock = locking_new(f, lk_fairlock);
+    lk_hold *hold = locking_hold(lock);
+    taker *t = locking_queue_up(f, locking_new(f, lk_fairlock), 1);
     bool locked = true;
 
     assert_status(lk_fairlock_force_release(lock), LK_OK);
@@ -343,29 +344,29 @@ static lk_status refuse(lk_hold *hold, void *data)
     return LK_ERANGE;
 }
 
-FAIR_TEST(a_function_runs_under_it)
+LOCKS_TEST(a_function_runs_under_it)
 {
-    lk_fairlock *lock = fair_lock_of_new_client(f);
-    lk_fairlock *other = fair_lock_of_new_client(f);
+    lk_fairlock *lock = locking_new(f, lk_fairlock);
+    lk_fairlock *other = locking_new(f, lk_fairlock);
     uint64_t fence = 0;
     lk_hold *hold;
 
     assert_status(lk_fairlock_run(lock, 0, NULL, refuse, &fence), LK_ERANGE);
     assert_true(fence > 0);
-    hold = fair_hold(other);
+    hold = locking_hold(other);
     fence = 0;
     assert_status(lk_fairlock_run(lock, 0, NULL, refuse, &fence), LK_EBUSY);
     assert_true(fence == 0);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-FAIR_TEST(a_hold_that_was_exported_is_taken_over)
+LOCKS_TEST(a_hold_that_was_exported_is_taken_over)
 {
-    lk_fairlock *giver = fair_lock_of_new_client(f);
-    lk_fairlock *taking = fair_lock_of_new_client(f);
-    lk_hold *hold = fair_hold(giver);
+    lk_fairlock *giver = locking_new(f, lk_fairlock);
+    lk_fairlock *taking = locking_new(f, lk_fairlock);
+    lk_hold *hold = locking_hold(giver);
     uint64_t fence = lk_hold_fence(hold);
-    taker *t = fair_queue_up(f, giver, 1);
+    taker *t = locking_queue_up(f, giver, 1);
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
@@ -378,7 +379,4 @@ FAIR_TEST(a_hold_that_was_exported_is_taken_over)
     assert_status(taker_release(t), LK_OK);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/flights.h"
+#include "support/memory.h"
 #include "support/wait.h"
 
 /* One async call. */
@@ -61,9 +61,9 @@ static lk_status finish(journey *j)
     return j->status;
 }
 
-FLIGHTS_CASE(one_starts_and_all_get_its_value)
+LOCKS_TEST(one_starts_and_all_get_its_value)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_flight *flight = flights_of(f, client, NULL);
     journey first = {0}, second = {0};
     flyer *follower;
@@ -71,7 +71,7 @@ FLIGHTS_CASE(one_starts_and_all_get_its_value)
     begin(flight, &first, LK_FOREVER);
     call_wait_count(&first.starts, 1, NULL);
     begin(flight, &second, LK_FOREVER);
-    follower = flights_follow(f, flights_one(f), &f->engine);
+    follower = flights_follow(f, flights_one(f), flights_engine(f));
     locking_wait_waiting(client, 1);
     assert_int_equal(first.ends, 0);
     assert_status(lk_flight_ticket_set(first.ticket, "first", 5), LK_OK);
@@ -84,10 +84,10 @@ FLIGHTS_CASE(one_starts_and_all_get_its_value)
     assert_string_equal(second.text, "value");
     assert_string_equal(follower->text, "value");
     assert_int_equal(second.starts, 0);
-    assert_int_equal(f->engine.begun, 0);
+    assert_int_equal(flights_engine(f)->begun, 0);
 }
 
-FLIGHTS_CASE(a_ticket_may_be_completed_at_once)
+LOCKS_TEST(a_ticket_may_be_completed_at_once)
 {
     journey j = {.at_once = true};
 
@@ -96,11 +96,11 @@ FLIGHTS_CASE(a_ticket_may_be_completed_at_once)
     assert_string_equal(j.text, "value");
 }
 
-FLIGHTS_CASE(a_ticket_may_end_with_an_error)
+LOCKS_TEST(a_ticket_may_end_with_an_error)
 {
     const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT, .ttl_ms = 60000,
                                        .error_ttl_ms = 20000};
-    lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &options);
+    lk_flight *flight = flights_of(f, locking_open(f, NULL), &options);
     journey j = {0};
     lk_flight_value *value = NULL;
 
@@ -110,28 +110,28 @@ FLIGHTS_CASE(a_ticket_may_end_with_an_error)
     lk_flight_complete(j.ticket, LK_EGONE);
     assert_status(finish(&j), LK_EGONE);
     assert_string_equal(j.words, "no fuel");
-    assert_in_range(locking_pttl(f->base, "latchkey:flight:{f:k}"), 1, 20000);
-    assert_status(lk_flight_do(flight, "k", 5000, NULL, engine_run, &f->engine,
-                               &value),
+    assert_in_range(locking_pttl(f, "latchkey:flight:{f:k}"), 1, 20000);
+    assert_status(lk_flight_do(flight, "k", 5000, NULL, engine_run,
+                               flights_engine(f), &value),
                   LK_EGONE);
     assert_string_equal(lk_last_error(), "no fuel");
 }
 
-FLIGHTS_CASE(an_async_wait_ends_in_time)
+LOCKS_TEST(an_async_wait_ends_in_time)
 {
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *leader = flights_lead(f, flights_one(f), flights_engine(f));
     journey j = {0};
 
     begin(flights_one(f), &j, 50);
     assert_status(finish(&j), LK_ETIMEDOUT);
     assert_int_equal(j.starts, 0);
-    f->engine.held = false;
+    flights_engine(f)->held = false;
     assert_status(flyer_join(leader), LK_OK);
 }
 
-FLIGHTS_CASE(a_handle_may_be_freed_while_a_call_is_under_way)
+LOCKS_TEST(a_handle_may_be_freed_while_a_call_is_under_way)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_flight *flight = NULL;
     journey j = {0};
 
@@ -144,9 +144,9 @@ FLIGHTS_CASE(a_handle_may_be_freed_while_a_call_is_under_way)
     assert_string_equal(j.text, "");
 }
 
-FLIGHTS_CASE(a_shutdown_ends_waits_and_leaves_the_leader_its_value)
+LOCKS_TEST(a_shutdown_ends_waits_and_leaves_the_leader_its_value)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_flight *flight = flights_of(f, client, NULL);
     journey leads = {0}, waits = {0};
 
@@ -162,9 +162,9 @@ FLIGHTS_CASE(a_shutdown_ends_waits_and_leaves_the_leader_its_value)
     assert_string_equal(leads.text, "value");
 }
 
-FLIGHTS_CASE(a_ticket_outlives_its_client)
+LOCKS_TEST(a_ticket_outlives_its_client)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_flight *flight = NULL;
     journey j = {0};
 
@@ -172,16 +172,16 @@ FLIGHTS_CASE(a_ticket_outlives_its_client)
     begin(flight, &j, LK_FOREVER);
     call_wait_count(&j.starts, 1, NULL);
     lk_flight_free(flight);
-    locking_free_client(f->base, client);
+    locking_free_client(f, client);
     lk_flight_complete(j.ticket, lk_flight_ticket_set(j.ticket, "value", 5));
     assert_status(finish(&j), LK_OK);
     assert_string_equal(j.text, "value");
 }
 
-FLIGHTS_CASE(a_client_with_dispatch_calls_back_there)
+LOCKS_TEST(a_client_with_dispatch_calls_back_there)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
-    lk_client *client = locking_open(f->base, &options);
+    lk_client *client = locking_open(f, &options);
     journey j = {.at_once = true};
 
     begin(flights_of(f, client, NULL), &j, LK_FOREVER);
@@ -202,9 +202,9 @@ static lk_status do_key(lk_flight *flight, const char *key, engine *e)
     return status;
 }
 
-FLIGHTS_CASE(what_cannot_be_is_refused)
+LOCKS_TEST(what_cannot_be_is_refused)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_flight *flight = flights_of(f, client, NULL), *other = NULL;
     lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = 99};
     lk_acquire_options acquire = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5};
@@ -221,10 +221,10 @@ FLIGHTS_CASE(what_cannot_be_is_refused)
     assert_einval(lk_flight_new(NULL, client, "f", NULL), "NULL");
     assert_status(lk_flight_new(&other, client, "", NULL), LK_EINVAL);
     assert_status(lk_flight_new(&other, NULL, "f", NULL), LK_EINVAL);
-    assert_einval(do_key(flight, NULL, &f->engine), "key");
+    assert_einval(do_key(flight, NULL, flights_engine(f)), "key");
     memset(key, 'x', sizeof(key) - 1);
-    assert_einval(do_key(flight, key, &f->engine), "512");
-    assert_einval(do_key(NULL, "k", &f->engine), "handle");
+    assert_einval(do_key(flight, key, flights_engine(f)), "512");
+    assert_einval(do_key(NULL, "k", flights_engine(f)), "handle");
     assert_einval(lk_flight_do(flight, "k", 0, NULL, NULL, NULL, &value),
                   "function");
     assert_einval(lk_flight_do(flight, "k", 0, NULL, engine_run, NULL, NULL),
@@ -244,28 +244,28 @@ FLIGHTS_CASE(what_cannot_be_is_refused)
     lk_flight_ticket_words(NULL, "x");
     lk_flight_value_free(NULL);
     lk_flight_free(NULL);
-    assert_int_equal(f->engine.begun, 0);
+    assert_int_equal(flights_engine(f)->begun, 0);
 }
 
-FLIGHTS_CASE(a_key_of_another_kind_is_not_touched)
+LOCKS_TEST(a_key_of_another_kind_is_not_touched)
 {
     lk_flight *flight = flights_one(f);
 
-    freeReplyObject(
-        server_command(f->base->server, "SET latchkey:flight:{f:k} x"));
-    assert_says(do_key(flight, "k", &f->engine), LK_ETYPE, "not a flight");
-    assert_int_equal(f->engine.begun, 0);
+    freeReplyObject(server_command(f->server, "SET latchkey:flight:{f:k} x"));
+    assert_says(do_key(flight, "k", flights_engine(f)), LK_ETYPE,
+                "not a flight");
+    assert_int_equal(flights_engine(f)->begun, 0);
 }
 
-FLIGHTS_CASE(a_closed_or_forked_client_is_refused)
+LOCKS_TEST(a_closed_or_forked_client_is_refused)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_flight *flight = flights_of(f, client, NULL);
     int answer = 0;
     pid_t child = fork();
 
     if (child == 0) {
-        lk_status status = do_key(flight, "k", &f->engine);
+        lk_status status = do_key(flight, "k", flights_engine(f));
 
         lk_flight_free(flight);
         _exit(status == LK_EFORKED ? 0 : 1);
@@ -274,8 +274,8 @@ FLIGHTS_CASE(a_closed_or_forked_client_is_refused)
     assert_int_equal(waitpid(child, &answer, 0), child);
     assert_int_equal(answer, 0);
     assert_status(lk_client_shutdown(client, 5000), LK_OK);
-    assert_status(do_key(flight, "k", &f->engine), LK_ECLOSED);
-    assert_int_equal(f->engine.begun, 0);
+    assert_status(do_key(flight, "k", flights_engine(f)), LK_ECLOSED);
+    assert_int_equal(flights_engine(f)->begun, 0);
 }
 
 static void call_within(call *c)
@@ -285,9 +285,9 @@ static void call_within(call *c)
     c->status = do_key(c->data, "k", &e);
 }
 
-FLIGHTS_CASE(a_blocking_call_in_a_callback_is_refused)
+LOCKS_TEST(a_blocking_call_in_a_callback_is_refused)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     call c = {.act = call_within, .data = flights_of(f, client, NULL)};
 
     assert_status(lk_client_wait_ready_async(client, 5000, call_on_done, &c),
@@ -297,65 +297,30 @@ FLIGHTS_CASE(a_blocking_call_in_a_callback_is_refused)
 
 /* ---- memory ---- */
 
-enum { MOST = 1000 };
-
-static atomic_int calls;   /* since the last reset */
-static atomic_int fail_at; /* 0: none */
-
-static bool fails(void)
+/* A landing that could not be told for want of memory leaves the claim to its
+   lease: hence a key for each. */
+static lk_status do_async(void *flight)
 {
-    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
-}
-
-static void fail_from(int at)
-{
-    atomic_store(&fail_at, 0);
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, at);
-}
-
-static lk_status fly(lk_flight *flight, int at, bool is_async)
-{
+    static unsigned number;
     journey j = {.at_once = true};
-    engine e = {0};
     char key[32];
     lk_status status;
 
-    (void)snprintf(key, sizeof(key), "%d", at);
-    fail_from(at);
-    if (!is_async)
-        return do_key(flight, key, &e);
+    (void)snprintf(key, sizeof(key), "%u", number++);
     status = lk_flight_do_async(flight, key, 5000, NULL, on_start, on_end, &j);
     return status == LK_OK ? finish(&j) : status;
 }
 
-/* A landing that could not be told for want of memory leaves the claim to its
-   lease: hence a key for each. */
-FLIGHTS_CASE(each_allocation_that_fails_is_told_of)
+LOCKS_TEST(each_allocation_that_fails_is_told_of)
 {
     lk_flight *flight = flights_one(f);
 
-    flights_expect(flight, &f->engine, "value");
-    lk__mem_fail(fails);
-    for (int is_async = 0; is_async <= 1; is_async++) {
-        int at = 1;
-
-        for (bool goes_on = true; goes_on; at++) {
-            lk_status status = fly(flight, at, is_async == 1);
-
-            assert_true(at < MOST);
-            goes_on = atomic_load(&calls) >= at;
-            if (status != LK_OK)
-                assert_status(status, LK_ENOMEM);
-        }
-        assert_true(at > 5);
-        fail_from(0);
-        server_flush(f->base->server);
-    }
-    lk__mem_fail(NULL);
+    flights_expect(flight, flights_engine(f), "value");
+    memory_fails_each("do", do_async, NULL, flight);
+    server_flush(f->server);
 }
 
-int main(void)
+int test_flight_async(void)
 {
     return check_all(locking_start_server, locking_stop_server);
 }

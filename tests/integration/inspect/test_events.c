@@ -23,9 +23,8 @@ static lk_events *read_events(lk_client *client, const char *name)
     return events;
 }
 
-static void what_was_noted_is_read_with_its_doer(void **state)
+LOCKS_TEST(what_was_noted_is_read_with_its_doer)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events;
     const lk_event *event;
@@ -39,14 +38,13 @@ static void what_was_noted_is_read_with_its_doer(void **state)
     assert_string_equal(event->owner, OWNER);
     assert_string_equal(event->text, "words");
     assert_true(event->host[0] != '\0');
-    assert_string_equal(event->command, "test_integration_events");
+    assert_string_equal(event->command, "test_integration_inspect");
     assert_int_equal(event->pid, getpid());
     lk_events_free(events);
 }
 
-static void they_are_told_in_the_order_of_time(void **state)
+LOCKS_TEST(they_are_told_in_the_order_of_time)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events;
 
@@ -70,9 +68,8 @@ static void they_are_told_in_the_order_of_time(void **state)
 }
 
 /* More than one step of SCAN has. */
-static void those_of_many_names_are_all_read(void **state)
+LOCKS_TEST(those_of_many_names_are_all_read)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events;
 
@@ -87,9 +84,8 @@ static void those_of_many_names_are_all_read(void **state)
 }
 
 /* 400 names with 32 each are more than are told. */
-static void no_more_are_told_than_there_is_room_for(void **state)
+LOCKS_TEST(no_more_are_told_than_there_is_room_for)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events;
 
@@ -103,9 +99,8 @@ static void no_more_are_told_than_there_is_room_for(void **state)
     lk_events_free(events);
 }
 
-static void a_long_text_is_cut(void **state)
+LOCKS_TEST(a_long_text_is_cut)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events;
     char text[400];
@@ -118,9 +113,8 @@ static void a_long_text_is_cut(void **state)
     lk_events_free(events);
 }
 
-static void a_key_that_is_something_else_is_left(void **state)
+LOCKS_TEST(a_key_that_is_something_else_is_left)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events = NULL;
 
@@ -133,11 +127,10 @@ static void a_key_that_is_something_else_is_left(void **state)
 }
 
 /* Its end is the second thing to be asked. */
-static void an_event_that_stands_is_noted_though_its_end_is_denied(void **state)
+LOCKS_TEST(an_event_that_stands_is_noted_though_its_end_is_denied)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .user = "endless", .password = "secret"};
-    locking *f = *state;
     lk_client *client;
     call noted = {.data = NULL};
     lk_events *events;
@@ -156,9 +149,8 @@ static void an_event_that_stands_is_noted_though_its_end_is_denied(void **state)
     lk_events_free(events);
 }
 
-static void arguments_are_checked(void **state)
+LOCKS_TEST(arguments_are_checked)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_events *events = NULL;
 
@@ -188,9 +180,8 @@ static void on_events(lk_status status, lk_events *events, void *data)
     call_on_done(status, data);
 }
 
-static void the_async_forms_call_back_once(void **state)
+LOCKS_TEST(the_async_forms_call_back_once)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     call noted = {.data = NULL};
     seen all = {.events = NULL}, wrong = {.events = NULL};
@@ -212,20 +203,4 @@ static void the_async_forms_call_back_once(void **state)
     assert_null(wrong.events);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(what_was_noted_is_read_with_its_doer),
-        LOCKING_TEST(they_are_told_in_the_order_of_time),
-        LOCKING_TEST(those_of_many_names_are_all_read),
-        LOCKING_TEST(no_more_are_told_than_there_is_room_for),
-        LOCKING_TEST(a_long_text_is_cut),
-        LOCKING_TEST(a_key_that_is_something_else_is_left),
-        LOCKING_TEST(an_event_that_stands_is_noted_though_its_end_is_denied),
-        LOCKING_TEST(arguments_are_checked),
-        LOCKING_TEST(the_async_forms_call_back_once),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

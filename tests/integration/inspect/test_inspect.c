@@ -22,11 +22,11 @@ enum { LIST_MS = 10000, SOON_MS = 3000 };
 
 /* ---- who ---- */
 
-static void who_finds_the_kind_by_itself(void **state)
+LOCKS_TEST(who_finds_the_kind_by_itself)
 {
     static const struct {
         const char *name;
-        lk_kind kind;
+        lk_kind found;
         size_t holders;
     } cases[] = {{"n", LK_KIND_LOCK, 1},
                  {"rw", LK_KIND_RWLOCK, 1},
@@ -34,7 +34,6 @@ static void who_finds_the_kind_by_itself(void **state)
                  {"plain", LK_KIND_PLAIN_SEMAPHORE, 0},
                  {"latch", LK_KIND_LATCH, 0},
                  {"jlock", LK_KIND_LOCK, 1}};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     lk_hold *holds[3];
@@ -43,10 +42,10 @@ static void who_finds_the_kind_by_itself(void **state)
     server_integer(f->server, "HSET jlock " JAVA " 1");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         lk_info *info = NULL;
-        lk_kind kind = LK_KIND_NONE;
+        lk_kind found = LK_KIND_NONE;
 
-        assert_status(lk_who(client, cases[i].name, &kind, &info), LK_OK);
-        assert_int_equal(kind, cases[i].kind);
+        assert_status(lk_who(client, cases[i].name, &found, &info), LK_OK);
+        assert_int_equal(found, cases[i].found);
         assert_int_equal(info->holder_count, cases[i].holders);
         lk_info_free(info);
     }
@@ -55,14 +54,13 @@ static void who_finds_the_kind_by_itself(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_lock_on_the_name_of_a_former_latch_is_a_lock(void **state)
+LOCKS_TEST(a_lock_on_the_name_of_a_former_latch_is_a_lock)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_latch *latch = NULL;
     lk_listing *listing = NULL;
     lk_info *info = NULL;
-    lk_kind kind;
+    lk_kind found;
 
     assert_status(lk_latch_new(&latch, client, "n", NULL), LK_OK);
     assert_status(lk_latch_try_set_count(latch, 1), LK_OK);
@@ -70,40 +68,38 @@ static void a_lock_on_the_name_of_a_former_latch_is_a_lock(void **state)
     lk_latch_free(latch);
     assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
                   LK_OK);
-    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
-    assert_int_equal(kind, LK_KIND_LOCK);
+    assert_status(lk_who(client, "n", &found, &info), LK_OK);
+    assert_int_equal(found, LK_KIND_LOCK);
     lk_info_free(info);
     listing = inspecting_list(client, NULL, 1, 0);
     assert_int_equal(inspecting_entry(listing, "n")->kind, LK_KIND_LOCK);
     lk_listing_free(listing);
 }
 
-static void who_of_an_unknown_name_says_so(void **state)
+LOCKS_TEST(who_of_an_unknown_name_says_so)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_info *info = NULL;
-    lk_kind kind = LK_KIND_LATCH;
+    lk_kind found = LK_KIND_LATCH;
 
-    assert_status(lk_who(client, "n", &kind, &info), LK_ENOTHELD);
+    assert_status(lk_who(client, "n", &found, &info), LK_ENOTHELD);
     server_integer(f->server, "HSET user name Ann");
-    assert_status(lk_who(client, "user", &kind, &info), LK_ENOTHELD);
-    assert_int_equal(kind, LK_KIND_LATCH);
+    assert_status(lk_who(client, "user", &found, &info), LK_ENOTHELD);
+    assert_int_equal(found, LK_KIND_LATCH);
     assert_null(info);
-    assert_status(lk_who(client, "{", &kind, &info), LK_EINVAL);
+    assert_status(lk_who(client, "{", &found, &info), LK_EINVAL);
     assert_status(lk_who(client, "n", NULL, &info), LK_EINVAL);
-    assert_status(lk_who(NULL, "n", &kind, &info), LK_EINVAL);
+    assert_status(lk_who(NULL, "n", &found, &info), LK_EINVAL);
 }
 
 /* The rights of docs/lock.md, which do not reach to a semaphore's leases. */
-static void the_rights_of_a_lock_are_enough_for_who(void **state)
+LOCKS_TEST(the_rights_of_a_lock_are_enough_for_who)
 {
-    locking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                        .password = "secret"};
     lk_client *client;
     lk_hold *hold;
-    lk_kind kind;
+    lk_kind found;
     lk_info *info = NULL;
 
     freeReplyObject(server_command(
@@ -116,31 +112,30 @@ static void the_rights_of_a_lock_are_enough_for_who(void **state)
         "+pubsub|numsub +time +info"));
     client = locking_open_url(f, server_url(f->server), &options);
     hold = locking_hold(locking_lock(f, client, "orders:1"));
-    assert_status(lk_who(client, "orders:1", &kind, &info), LK_OK);
-    assert_int_equal(kind, LK_KIND_LOCK);
+    assert_status(lk_who(client, "orders:1", &found, &info), LK_OK);
+    assert_int_equal(found, LK_KIND_LOCK);
     assert_int_equal(info->holder_count, 1);
     lk_info_free(info);
     assert_status(lk_hold_release(hold), LK_OK);
 
-    assert_status(lk_who(client, "orders:2", &kind, &info), LK_EDENIED);
+    assert_status(lk_who(client, "orders:2", &found, &info), LK_EDENIED);
     assert_non_null(strstr(lk_last_error(), "ACL LOG"));
-    assert_status(lk_who(client, "others:1", &kind, &info), LK_EDENIED);
+    assert_status(lk_who(client, "others:1", &found, &info), LK_EDENIED);
     assert_non_null(strstr(lk_last_error(), "ACL LOG"));
 }
 
 /* ---- break ---- */
 
-static void a_hold_is_broken_only_if_it_is_the_owners(void **state)
+LOCKS_TEST(a_hold_is_broken_only_if_it_is_the_owners)
 {
-    locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     lk_info *info;
-    lk_kind kind;
+    lk_kind found;
 
     assert_status(lk_break(client, "n", JAVA), LK_ENOTHELD);
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
+    assert_status(lk_who(client, "n", &found, &info), LK_OK);
     assert_status(lk_break(client, "n", info->holders[0]->owner), LK_OK);
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
@@ -149,24 +144,23 @@ static void a_hold_is_broken_only_if_it_is_the_owners(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void every_kind_that_has_holders_can_be_broken(void **state)
+LOCKS_TEST(every_kind_that_has_holders_can_be_broken)
 {
     static const char *const names[] = {"rw", "sem"};
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *holds[3];
 
     inspecting_make(client, holds);
     for (size_t i = 0; i < 2; i++) {
         lk_info *info;
-        lk_kind kind;
+        lk_kind found;
 
         assert_status(lk_break(client, names[i], JAVA), LK_ENOTHELD);
-        assert_status(lk_who(client, names[i], &kind, &info), LK_OK);
+        assert_status(lk_who(client, names[i], &found, &info), LK_OK);
         assert_status(lk_break(client, names[i], info->holders[0]->owner),
                       LK_OK);
         lk_info_free(info);
-        assert_status(lk_who(client, names[i], &kind, &info), LK_OK);
+        assert_status(lk_who(client, names[i], &found, &info), LK_OK);
         assert_int_equal(info->holder_count, 0);
         lk_info_free(info);
     }
@@ -185,7 +179,7 @@ typedef struct seen {
     call call; /* first: how it ended */
     lk_listing *listing;
     lk_health *health;
-    lk_kind kind;
+    lk_kind found;
 } seen;
 
 static void on_list(lk_status status, lk_listing *listing, void *data)
@@ -194,9 +188,9 @@ static void on_list(lk_status status, lk_listing *listing, void *data)
     call_on_done(status, data);
 }
 
-static void on_who(lk_status status, lk_kind kind, lk_info *info, void *data)
+static void on_who(lk_status status, lk_kind found, lk_info *info, void *data)
 {
-    ((seen *)data)->kind = kind;
+    ((seen *)data)->found = found;
     call_on_info(status, info, data);
 }
 
@@ -206,13 +200,12 @@ static void on_health(lk_status status, lk_health *health, void *data)
     call_on_done(status, data);
 }
 
-static void the_async_forms_call_back_once(void **state)
+LOCKS_TEST(the_async_forms_call_back_once)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
-    seen list = {.listing = NULL}, who = {.kind = LK_KIND_NONE};
-    seen health = {.health = NULL}, end = {.kind = LK_KIND_NONE};
+    seen list = {.listing = NULL}, who = {.found = LK_KIND_NONE};
+    seen health = {.health = NULL}, end = {.found = LK_KIND_NONE};
 
     assert_status(lk_list_async(client, LIST_MS, NULL, on_list, &list), LK_OK);
     assert_status(lk_who_async(client, "n", on_who, &who), LK_OK);
@@ -222,7 +215,7 @@ static void the_async_forms_call_back_once(void **state)
     assert_status(call_wait(&who.call, NULL), LK_OK);
     assert_status(call_wait(&health.call, NULL), LK_OK);
     assert_int_equal(list.listing->count, 1);
-    assert_int_equal(who.kind, LK_KIND_LOCK);
+    assert_int_equal(who.found, LK_KIND_LOCK);
     assert_true(health.health->count > 0);
     assert_status(lk_break_async(client, "n", who.call.info->holders[0]->owner,
                                  call_on_done, &end.call),
@@ -235,11 +228,10 @@ static void the_async_forms_call_back_once(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void the_async_forms_tell_what_is_wrong(void **state)
+LOCKS_TEST(the_async_forms_tell_what_is_wrong)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
-    seen who = {.kind = LK_KIND_LOCK}, end = {.kind = LK_KIND_NONE};
+    seen who = {.found = LK_KIND_LOCK}, end = {.found = LK_KIND_NONE};
 
     assert_status(lk_who_async(client, "n", on_who, &who), LK_OK);
     assert_status(call_wait(&who.call, NULL), LK_ENOTHELD);
@@ -256,9 +248,8 @@ static void the_async_forms_tell_what_is_wrong(void **state)
                   LK_EINVAL);
 }
 
-static void a_list_ends_when_its_time_is_over(void **state)
+LOCKS_TEST(a_list_ends_when_its_time_is_over)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_listing *listing = NULL;
 
@@ -270,9 +261,8 @@ static void a_list_ends_when_its_time_is_over(void **state)
     lk_listing_free(listing);
 }
 
-static void a_list_ends_when_its_connection_breaks(void **state)
+LOCKS_TEST(a_list_ends_when_its_connection_breaks)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     seen list = {.listing = NULL};
     char number[32];
@@ -287,9 +277,8 @@ static void a_list_ends_when_its_connection_breaks(void **state)
     assert_true(server_restart(f->server));
 }
 
-static void a_shut_client_lists_nothing(void **state)
+LOCKS_TEST(a_shut_client_lists_nothing)
 {
-    locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_listing *listing = NULL;
     lk_health *health = NULL;
@@ -304,22 +293,4 @@ static void a_shut_client_lists_nothing(void **state)
     lk_health_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCKING_TEST(who_finds_the_kind_by_itself),
-        LOCKING_TEST(a_lock_on_the_name_of_a_former_latch_is_a_lock),
-        LOCKING_TEST(who_of_an_unknown_name_says_so),
-        LOCKING_TEST(the_rights_of_a_lock_are_enough_for_who),
-        LOCKING_TEST(a_hold_is_broken_only_if_it_is_the_owners),
-        LOCKING_TEST(every_kind_that_has_holders_can_be_broken),
-        LOCKING_TEST(the_async_forms_call_back_once),
-        LOCKING_TEST(the_async_forms_tell_what_is_wrong),
-        LOCKING_TEST(a_list_ends_when_its_time_is_over),
-        LOCKING_TEST(a_list_ends_when_its_connection_breaks),
-        LOCKING_TEST(a_shut_client_lists_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -31,7 +31,7 @@ static int teardown(void **state)
 
 /* ---- calls that either do what they should or say that there is no memory ---- */
 
-static lk_status do_list(lk_client *client)
+static lk_status do_list(void *client)
 {
     lk_list_options options = {LK_LIST_OPTIONS_INIT, .pattern = "n*"};
     lk_listing *listing = NULL;
@@ -49,7 +49,7 @@ static void on_list(lk_status status, lk_listing *listing, void *data)
     call_on_done(status, data);
 }
 
-static lk_status do_list_async(lk_client *client)
+static lk_status do_list_async(void *client)
 {
     call c = {0};
     lk_status status = lk_list_async(client, LIST_MS, NULL, on_list, &c);
@@ -57,24 +57,24 @@ static lk_status do_list_async(lk_client *client)
     return status == LK_OK ? call_wait(&c, NULL) : status;
 }
 
-static lk_status do_who(lk_client *client)
+static lk_status do_who(void *client)
 {
     lk_info *info = NULL;
-    lk_kind kind;
-    lk_status status = lk_who(client, "n0", &kind, &info);
+    lk_kind found;
+    lk_status status = lk_who(client, "n0", &found, &info);
 
     lk_info_free(info);
     return status;
 }
 
-static void on_who(lk_status status, lk_kind kind, lk_info *info, void *data)
+static void on_who(lk_status status, lk_kind found, lk_info *info, void *data)
 {
-    (void)kind;
+    (void)found;
     lk_info_free(info);
     call_on_done(status, data);
 }
 
-static lk_status do_who_async(lk_client *client)
+static lk_status do_who_async(void *client)
 {
     call c = {0};
     lk_status status = lk_who_async(client, "n0", on_who, &c);
@@ -83,7 +83,7 @@ static lk_status do_who_async(lk_client *client)
 }
 
 /* Nobody of that name holds it, so nothing is ended. */
-static lk_status do_break(lk_client *client)
+static lk_status do_break(void *client)
 {
     lk_status status = lk_break(client, "n0", "x:1");
 
@@ -91,14 +91,14 @@ static lk_status do_break(lk_client *client)
 }
 
 /* It is held, so it stays. */
-static lk_status do_forget(lk_client *client)
+static lk_status do_forget(void *client)
 {
     lk_status status = lk_forget(client, "n0");
 
     return status == LK_EBUSY ? LK_OK : status;
 }
 
-static lk_status do_forget_async(lk_client *client)
+static lk_status do_forget_async(void *client)
 {
     call c = {0};
     lk_status status = lk_forget_async(client, "n0", call_on_done, &c);
@@ -108,33 +108,13 @@ static lk_status do_forget_async(lk_client *client)
     return status == LK_EBUSY ? LK_OK : status;
 }
 
-static lk_status do_health(lk_client *client)
+static lk_status do_health(void *client)
 {
     lk_health *health = NULL;
     lk_status status = lk_health_check(client, LIST_MS, &health);
 
     lk_health_free(health);
     return status;
-}
-
-/* Until there is none left to fail. Returns how often there was no memory. */
-static int fail_each(lk_client *client, lk_status (*act)(lk_client *client))
-{
-    int failures = 0;
-    int n = 0;
-
-    do {
-        lk_status status;
-
-        memory_fails_at(++n);
-        status = act(client);
-        (void)memory_lasts();
-        if (status != LK_OK && status != LK_ENOMEM)
-            fail_msg("%d: %s", n, lk_status_name(status));
-        failures += status == LK_ENOMEM;
-    } while (memory_was_short(n));
-    assert_in_range(n, 2, MEMORY_MOST - 1);
-    return failures;
 }
 
 static lk_hold *
@@ -152,9 +132,8 @@ read_hold(lk_client *client, const char *name, lk_rwlock **ret_rwlock)
 static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
     static lk_status (*const acts[])(
-        lk_client * client) = {do_list,         do_list_async, do_who,
-                               do_who_async,    do_break,      do_forget,
-                               do_forget_async, do_health};
+        void *client) = {do_list,  do_list_async, do_who,          do_who_async,
+                         do_break, do_forget,     do_forget_async, do_health};
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *holds[NAMES]; /* locks, and one that reads */
@@ -167,7 +146,7 @@ static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
                                  : read_hold(client, name, &rwlock);
     }
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
-        assert_true(fail_each(client, acts[i]) > 0);
+        memory_fails_each("a look", acts[i], NULL, client);
     for (int i = 0; i < NAMES; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
     lk_rwlock_free(rwlock);
@@ -185,7 +164,7 @@ static void looks_under_way_end_with_the_client(void **state)
     assert_status(lk_list_async(client, LK_FOREVER, NULL, on_list, &list),
                   LK_OK);
     assert_status(lk_who_async(client, "n", on_who, &who), LK_OK);
-    assert_status(lk_client_shutdown(client, 100), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_status(call_wait(&list, NULL), LK_ECLOSED);
     assert_status(call_wait(&who, NULL), LK_ECLOSED);
     server_thaw(f->server);
@@ -215,10 +194,10 @@ static bool all_answer(lk_client *client, lk_status status)
     lk_listing *listing = NULL;
     lk_health *health = NULL;
     lk_info *info = NULL;
-    lk_kind kind;
+    lk_kind found;
 
     return lk_list(client, LIST_MS, NULL, &listing) == status &&
-           lk_who(client, "n", &kind, &info) == status &&
+           lk_who(client, "n", &found, &info) == status &&
            lk_break(client, "n", JAVA) == status &&
            lk_health_check(client, LIST_MS, &health) == status;
 }
@@ -265,7 +244,7 @@ static void a_callback_cannot_wait_for_a_look(void **state)
     assert_true(w.refused);
 }
 
-int main(void)
+int test_inspect_memory(void)
 {
 #define TEST(test)                                                             \
     cmocka_unit_test_setup_teardown(test, locking_setup, teardown)

@@ -15,9 +15,9 @@ enum { SHORT_MS = 60 };
 
 /* ---- counting ---- */
 
-LATCHING_TEST(a_latch_is_unset_at_first)
+LOCKS_TEST(a_latch_is_unset_at_first)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     uint64_t count;
 
     assert_status(lk_latch_count(latch, &count), LK_EUNSET);
@@ -25,18 +25,18 @@ LATCHING_TEST(a_latch_is_unset_at_first)
     assert_status(lk_latch_delete(latch), LK_EUNSET);
 }
 
-LATCHING_TEST(a_count_is_set_once)
+LOCKS_TEST(a_count_is_set_once)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     latching_arm(latch, 3);
     assert_status(lk_latch_try_set_count(latch, 5), LK_EALREADY);
     assert_int_equal(latching_count(latch), 3);
 }
 
-LATCHING_TEST(a_count_goes_down_to_zero_and_no_further)
+LOCKS_TEST(a_count_goes_down_to_zero_and_no_further)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     latching_arm(latch, 2);
     latching_down(latch, 1);
@@ -48,18 +48,18 @@ LATCHING_TEST(a_count_goes_down_to_zero_and_no_further)
     assert_status(lk_latch_try_set_count(latch, 2), LK_EALREADY);
 }
 
-LATCHING_TEST(more_than_is_left_is_counted_to_zero)
+LOCKS_TEST(more_than_is_left_is_counted_to_zero)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     latching_arm(latch, 5);
     latching_down(latch, LK_LATCH_COUNT_MAX);
     assert_int_equal(latching_count(latch), 0);
 }
 
-LATCHING_TEST(the_largest_count_is_exact)
+LOCKS_TEST(the_largest_count_is_exact)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     latching_arm(latch, LK_LATCH_COUNT_MAX);
     latching_down(latch, 1);
@@ -68,85 +68,85 @@ LATCHING_TEST(the_largest_count_is_exact)
 
 /* ---- waiting ---- */
 
-LATCHING_TEST(a_wait_ends_when_the_latch_opens)
+LOCKS_TEST(a_wait_ends_when_the_latch_opens)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 1);
-    w = latching_wait(f, latching_latch(f), LK_FOREVER, NULL);
+    w = locking_take(f, locking_new(f, lk_latch), LK_FOREVER, NULL);
     latching_wait_listed(f, 1);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     latching_down(latch, 1);
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
     latching_wait_listed(f, 0);
 }
 
 /* By the message alone, which repeats what the wait was told: nobody looks. */
-LATCHING_TEST(a_wait_ends_at_once)
+LOCKS_TEST(a_wait_ends_at_once)
 {
     enum { ROUNDS = 20 };
-    lk_latch *latch = latching_latch(f);
-    lk_latch *other = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
+    lk_latch *other = locking_new(f, lk_latch);
     unsigned fast = 0, unasked = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t opened_at, looks;
-        waiter *w;
+        taker *w;
 
         assert_status(lk_latch_reset(latch, 1), LK_OK);
-        w = latching_wait(f, other, LK_FOREVER, NULL);
+        w = locking_take(f, other, LK_FOREVER, NULL);
         latching_wait_listed(f, 1);
-        latching_wait_calm(latching_client(f, 1));
-        looks = latching_stats(latching_client(f, 1)).rechecks;
+        locking_wait_calm(f->clients[1]);
+        looks = locking_stats(f->clients[1]).rechecks;
         opened_at = wait_now_ms();
         latching_down(latch, 1);
-        assert_status(waiter_status(w), LK_OK);
+        assert_status(taker_join(w), LK_OK);
         fast += wait_now_ms() - opened_at < wait_scaled_ms(200);
-        latching_wait_calm(latching_client(f, 1));
-        unasked += latching_stats(latching_client(f, 1)).rechecks == looks;
+        locking_wait_calm(f->clients[1]);
+        unasked += locking_stats(f->clients[1]).rechecks == looks;
     }
     assert_true(fast >= ROUNDS - 4);
     assert_true(unasked >= ROUNDS - 4);
 }
 
 /* A wait that joins others asks for itself, at once. */
-LATCHING_TEST(a_wait_that_joins_others_looks_at_once)
+LOCKS_TEST(a_wait_that_joins_others_looks_at_once)
 {
     enum { ROUNDS = 12 };
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     unsigned fast = 0;
 
     latching_arm(latch, 1);
-    (void)latching_wait(f, latch, LK_FOREVER, NULL);
+    (void)locking_take(f, latch, LK_FOREVER, NULL);
     latching_wait_listed(f, 1);
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t looks, joined_at;
 
-        latching_wait_looked(latching_client(f, 0));
-        looks = latching_stats(latching_client(f, 0)).rechecks;
+        locking_wait_looked(f->clients[0]);
+        looks = locking_stats(f->clients[0]).rechecks;
         joined_at = wait_now_ms();
-        (void)latching_wait(f, latch, LK_FOREVER, NULL);
-        latching_wait_looks(latching_client(f, 0), looks);
+        (void)locking_take(f, latch, LK_FOREVER, NULL);
+        locking_wait_looks(f->clients[0], looks);
         fast += wait_now_ms() - joined_at < 500;
     }
     assert_true(fast >= ROUNDS / 2);
 }
 
-LATCHING_TEST(a_wait_for_an_open_latch_passes)
+LOCKS_TEST(a_wait_for_an_open_latch_passes)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     latching_arm(latch, 1);
     latching_down(latch, 1);
     assert_status(lk_latch_wait(latch, LK_FOREVER, NULL), LK_OK);
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
-    assert_status(lk_latch_wait(latching_latch(f), 0, NULL), LK_OK);
+    assert_status(lk_latch_wait(locking_new(f, lk_latch), 0, NULL), LK_OK);
 }
 
-LATCHING_TEST(a_wait_has_a_limit)
+LOCKS_TEST(a_wait_has_a_limit)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     const unsigned limit = wait_scaled_ms(300);
     uint64_t begin;
 
@@ -161,9 +161,9 @@ LATCHING_TEST(a_wait_has_a_limit)
     assert_int_equal(latching_count(latch), 1);
 }
 
-LATCHING_TEST(a_wait_of_no_time_looks_once)
+LOCKS_TEST(a_wait_of_no_time_looks_once)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
     assert_string_equal(lk_last_error(), "not open yet");
@@ -173,76 +173,75 @@ LATCHING_TEST(a_wait_of_no_time_looks_once)
     latching_wait_listed(f, 0);
 }
 
-LATCHING_TEST(a_wait_for_an_unset_latch_waits_for_its_arming)
+LOCKS_TEST(a_wait_for_an_unset_latch_waits_for_its_arming)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w = latching_wait(f, latching_latch(f), LK_FOREVER, NULL);
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w = locking_take(f, locking_new(f, lk_latch), LK_FOREVER, NULL);
 
     latching_wait_listed(f, 1);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     latching_arm(latch, 1);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     latching_down(latch, 1);
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
 }
 
-LATCHING_TEST(many_threads_of_many_clients_are_released)
+LOCKS_TEST(many_threads_of_many_clients_are_released)
 {
     enum { CLIENTS = 4, THREADS = 16 };
-    lk_latch *latch = latching_latch(f);
-    waiter *waiters[CLIENTS * THREADS];
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *waiters[CLIENTS * THREADS];
 
     latching_arm(latch, 5);
     for (int i = 0; i < CLIENTS; i++) {
-        lk_latch *other = latching_latch(f);
+        lk_latch *other = locking_new(f, lk_latch);
 
         for (int j = 0; j < THREADS; j++)
-            waiters[i * THREADS + j] =
-                latching_wait(f, other, LK_FOREVER, NULL);
-        latching_wait_waiting(latching_client(f, (size_t)i + 1), THREADS);
+            waiters[i * THREADS + j] = locking_take(f, other, LK_FOREVER, NULL);
+        locking_wait_waiting(f->clients[i + 1], THREADS);
     }
     for (int i = 0; i < 5; i++)
         latching_down(latch, 1);
     for (int i = 0; i < CLIENTS * THREADS; i++)
-        assert_status(waiter_status(waiters[i]), LK_OK);
+        assert_status(taker_join(waiters[i]), LK_OK);
 }
 
 /* However many of its threads wait, a client looks about once a second. */
-LATCHING_TEST(waits_of_one_client_share_their_looks)
+LOCKS_TEST(waits_of_one_client_share_their_looks)
 {
     enum { THREADS = 100 };
-    lk_latch *latch = latching_latch(f);
-    waiter *waiters[THREADS];
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *waiters[THREADS];
     uint64_t before, since, ms;
 
     latching_arm(latch, 1);
     for (int i = 0; i < THREADS; i++)
-        waiters[i] = latching_wait(f, latch, LK_FOREVER, NULL);
-    latching_wait_waiting(latching_client(f, 0), THREADS);
-    latching_wait_looked(latching_client(f, 0));
-    before = latching_stats(latching_client(f, 0)).rechecks;
+        waiters[i] = locking_take(f, latch, LK_FOREVER, NULL);
+    locking_wait_waiting(f->clients[0], THREADS);
+    locking_wait_looked(f->clients[0]);
+    before = locking_stats(f->clients[0]).rechecks;
     since = wait_now_ms();
-    latching_wait_looks(latching_client(f, 0), before + 1);
+    locking_wait_looks(f->clients[0], before + 1);
     ms = wait_now_ms() - since;
-    assert_in_range(latching_stats(latching_client(f, 0)).rechecks - before, 2,
+    assert_in_range(locking_stats(f->clients[0]).rechecks - before, 2,
                     2 + 2 * ms / 1000);
     latching_down(latch, 1);
     for (int i = 0; i < THREADS; i++)
-        assert_status(waiter_status(waiters[i]), LK_OK);
+        assert_status(taker_join(waiters[i]), LK_OK);
 }
 
 static uint64_t commands(lk_client *client)
 {
-    latching_wait_calm(client);
-    return latching_stats(client).commands;
+    locking_wait_calm(client);
+    return locking_stats(client).commands;
 }
 
 /* What the page says. */
-LATCHING_TEST(a_wait_costs_few_requests)
+LOCKS_TEST(a_wait_costs_few_requests)
 {
-    lk_latch *latch = latching_latch(f);
-    lk_client *client = latching_open(f, NULL);
-    lk_latch *other = latching_latch_for(f, client, 0);
+    lk_latch *latch = locking_new(f, lk_latch);
+    lk_client *client = locking_open(f, NULL);
+    lk_latch *other = locking_of(f, lk_latch, client);
     uint64_t before;
 
     latching_arm(latch, 1);
@@ -251,14 +250,14 @@ LATCHING_TEST(a_wait_costs_few_requests)
     assert_int_equal(commands(client) - before, 1);
     for (int i = 0; i < 3; i++) { /* the first one opens the inbox, too */
         uint64_t waits;
-        waiter *w;
+        taker *w;
 
         before = commands(client);
-        w = latching_wait(f, other, LK_FOREVER, NULL);
+        w = locking_take(f, other, LK_FOREVER, NULL);
         latching_wait_listed(f, 1);
         waits = commands(client);
         latching_down(latch, 1);
-        assert_status(waiter_status(w), LK_OK);
+        assert_status(taker_join(w), LK_OK);
         if (i > 0) {
             assert_in_range(waits - before, 3, 5);
             assert_int_equal(commands(client) - waits, 2);
@@ -271,9 +270,9 @@ LATCHING_TEST(a_wait_costs_few_requests)
 
 /* ---- reset ---- */
 
-LATCHING_TEST(a_reset_latch_is_armed_anew)
+LOCKS_TEST(a_reset_latch_is_armed_anew)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     latching_arm(latch, 1);
     latching_down(latch, 1);
@@ -284,43 +283,43 @@ LATCHING_TEST(a_reset_latch_is_armed_anew)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
-LATCHING_TEST(a_wait_goes_on_over_a_reset)
+LOCKS_TEST(a_wait_goes_on_over_a_reset)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w;
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w;
 
     latching_arm(latch, 1);
-    w = latching_wait(f, latching_latch(f), LK_FOREVER, NULL);
+    w = locking_take(f, locking_new(f, lk_latch), LK_FOREVER, NULL);
     latching_wait_listed(f, 1);
     assert_status(lk_latch_reset(latch, 2), LK_OK);
     latching_down(latch, 1);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     latching_down(latch, 1);
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
 }
 
 /* It is reset as soon as it has opened, over and over. */
-LATCHING_TEST(a_wait_that_the_latch_opened_for_ends_although_it_was_reset)
+LOCKS_TEST(a_wait_that_the_latch_opened_for_ends_although_it_was_reset)
 {
     enum { ROUNDS = 60, CLIENTS = 4 };
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     lk_latch *others[CLIENTS];
 
     for (int i = 0; i < CLIENTS; i++)
-        others[i] = latching_latch(f);
+        others[i] = locking_new(f, lk_latch);
     latching_arm(latch, 1);
     for (int i = 0; i < ROUNDS; i++) {
-        waiter *waiters[CLIENTS];
+        taker *waiters[CLIENTS];
 
         for (int j = 0; j < CLIENTS; j++)
-            waiters[j] = latching_wait(f, others[j], LK_FOREVER, NULL);
+            waiters[j] = locking_take(f, others[j], LK_FOREVER, NULL);
         latching_wait_listed(f, CLIENTS);
         for (int j = 0; j < CLIENTS; j++)
-            latching_wait_calm(latching_client(f, (size_t)j + 1));
+            locking_wait_calm(f->clients[j + 1]);
         latching_down(latch, 1);
         assert_status(lk_latch_reset(latch, 1), LK_OK);
         for (int j = 0; j < CLIENTS; j++)
-            assert_status(waiter_status(waiters[j]), LK_OK);
+            assert_status(taker_join(waiters[j]), LK_OK);
     }
 }
 
@@ -328,34 +327,34 @@ LATCHING_TEST(a_wait_that_the_latch_opened_for_ends_although_it_was_reset)
  * A wait that begins after the reset has no part in what opened before it,
  * although it shares its client's looks with one that has.
  */
-LATCHING_TEST(a_wait_that_begins_after_a_reset_waits_for_the_next)
+LOCKS_TEST(a_wait_that_begins_after_a_reset_waits_for_the_next)
 {
     enum { ROUNDS = 40 };
-    lk_latch *latch = latching_latch(f);
-    lk_latch *other = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
+    lk_latch *other = locking_new(f, lk_latch);
 
     latching_arm(latch, 1);
     for (int i = 0; i < ROUNDS; i++) {
-        waiter *early = latching_wait(f, other, LK_FOREVER, NULL);
-        waiter *late;
+        taker *early = locking_take(f, other, LK_FOREVER, NULL);
+        taker *late;
         lk_status status;
 
         latching_wait_listed(f, 1);
-        latching_wait_calm(latching_client(f, 1));
+        locking_wait_calm(f->clients[1]);
         latching_down(latch, 1);
         assert_status(lk_latch_reset(latch, 1), LK_OK);
-        late = latching_wait(f, other, wait_scaled_ms(50), NULL);
-        assert_status(waiter_status(early), LK_OK);
-        status = waiter_status(late); /* in doubt: its time ended in between */
+        late = locking_take(f, other, wait_scaled_ms(50), NULL);
+        assert_status(taker_join(early), LK_OK);
+        status = taker_join(late); /* in doubt: its time ended in between */
         assert_true(status == LK_ETIMEDOUT || status == LK_EINDOUBT);
     }
 }
 
 /* ---- delete ---- */
 
-LATCHING_TEST(a_deleted_latch_is_unset)
+LOCKS_TEST(a_deleted_latch_is_unset)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     uint64_t count;
 
     latching_arm(latch, 1);
@@ -368,86 +367,81 @@ LATCHING_TEST(a_deleted_latch_is_unset)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
 }
 
-LATCHING_TEST(a_delete_sends_its_waiters_away)
+LOCKS_TEST(a_delete_sends_its_waiters_away)
 {
     enum { THREADS = 8 };
-    lk_latch *latch = latching_latch(f);
-    lk_latch *other = latching_latch(f);
-    waiter *waiters[THREADS];
+    lk_latch *latch = locking_new(f, lk_latch);
+    lk_latch *other = locking_new(f, lk_latch);
+    taker *waiters[THREADS];
 
     latching_arm(latch, 1);
     for (int i = 0; i < THREADS; i++)
         waiters[i] =
-            latching_wait(f, i % 2 == 0 ? latch : other, LK_FOREVER, NULL);
-    latching_wait_waiting(latching_client(f, 0), THREADS / 2);
-    latching_wait_waiting(latching_client(f, 1), THREADS / 2);
-    latching_wait_looked(latching_client(f, 0));
-    latching_wait_looked(latching_client(f, 1));
+            locking_take(f, i % 2 == 0 ? latch : other, LK_FOREVER, NULL);
+    locking_wait_waiting(f->clients[0], THREADS / 2);
+    locking_wait_waiting(f->clients[1], THREADS / 2);
+    locking_wait_looked(f->clients[0]);
+    locking_wait_looked(f->clients[1]);
     assert_status(lk_latch_delete(latch), LK_OK);
     for (int i = 0; i < THREADS; i++)
-        assert_status(waiter_status(waiters[i]), LK_EGONE);
+        assert_status(taker_join(waiters[i]), LK_EGONE);
     latching_wait_listed(f, 0);
 }
 
-LATCHING_TEST(who_waits_for_the_arming_is_not_sent_away)
+LOCKS_TEST(who_waits_for_the_arming_is_not_sent_away)
 {
-    lk_latch *latch = latching_latch(f);
-    waiter *w = latching_wait(f, latching_latch(f), LK_FOREVER, NULL);
+    lk_latch *latch = locking_new(f, lk_latch);
+    taker *w = locking_take(f, locking_new(f, lk_latch), LK_FOREVER, NULL);
 
     latching_wait_listed(f, 1);
     assert_status(lk_latch_delete(latch), LK_EUNSET);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_false(taker_ends(w, SHORT_MS));
     latching_arm(latch, 1);
     latching_down(latch, 1);
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
 }
 
 /* ---- time to live ---- */
 
-LATCHING_TEST(a_latch_ends_when_its_time_does)
+LOCKS_TEST(a_latch_ends_when_its_time_does)
 {
-    lk_client *client = latching_open(f, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_latch *latch = latching_latch_for(f, client, 400);
-    waiter *w;
+    taker *w;
     uint64_t begin = wait_now_ms();
     uint64_t count;
 
     latching_arm(latch, 1);
-    w = latching_wait(f, latch, LK_FOREVER, NULL);
-    assert_status(waiter_status(w), LK_EGONE);
+    w = locking_take(f, latch, LK_FOREVER, NULL);
+    assert_status(taker_join(w), LK_EGONE);
     assert_in_range(wait_now_ms() - begin, 399,
                     wait_allowed_ms(400 + wait_scaled_ms(1200)));
     assert_status(lk_latch_count(latch, &count), LK_EUNSET);
     assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }
 
-static bool is_closed(void *data)
+LOCKS_TEST(an_open_latch_ends_when_its_time_does)
 {
-    return lk_latch_wait(data, 0, NULL) == LK_EBUSY;
-}
-
-LATCHING_TEST(an_open_latch_ends_when_its_time_does)
-{
-    lk_client *client = latching_open(f, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_latch *latch = latching_latch_for(f, client, wait_lease_ms());
-    waiter *w;
+    taker *w;
 
     assert_status(lk_latch_arrive(latch, 1, "m"), LK_OK);
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
-    assert_true(wait_until(is_closed, latch, LATCHING_MS));
-    latching_wait_integer(f, "EXISTS latchkey:{n}:a", 0);
-    w = latching_wait(f, latch, LK_FOREVER, NULL);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    assert_soon(lk_latch_wait(latch, 0, NULL) == LK_EBUSY, LATCHING_MS);
+    locking_wait_integer(f, 0, "EXISTS latchkey:{n}:a", "");
+    w = locking_take(f, latch, LK_FOREVER, NULL);
+    assert_false(taker_ends(w, SHORT_MS));
     assert_status(lk_latch_arrive(latch, 1, "m"), LK_OK);
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
 }
 
-LATCHING_TEST(a_handle_without_a_time_keeps_that_of_the_latch)
+LOCKS_TEST(a_handle_without_a_time_keeps_that_of_the_latch)
 {
-    lk_client *client = latching_open(f, NULL);
+    lk_client *client = locking_open(f, NULL);
 
     latching_arm(latching_latch_for(f, client, 60000), 3);
-    latching_down(latching_latch_for(f, client, 0), 1);
+    latching_down(locking_of(f, lk_latch, client), 1);
     assert_in_range(server_integer(f->server, "PTTL n"), 50000, 60000);
     latching_down(latching_latch_for(f, client, 90000), 1);
     assert_in_range(server_integer(f->server, "PTTL n"), 80000, 90000);
@@ -455,17 +449,17 @@ LATCHING_TEST(a_handle_without_a_time_keeps_that_of_the_latch)
 
 /* ---- who ---- */
 
-LATCHING_TEST(info_tells_who_arrived_and_who_waits)
+LOCKS_TEST(info_tells_who_arrived_and_who_waits)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "the others"};
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     lk_info *info;
-    waiter *w;
+    taker *w;
 
     assert_status(lk_latch_arrive(latch, 3, "web-2"), LK_OK);
     assert_status(lk_latch_arrive(latch, 3, "web-1"), LK_OK);
-    w = latching_wait(f, latching_latch(f), LK_FOREVER, &options);
+    w = locking_take(f, locking_new(f, lk_latch), LK_FOREVER, &options);
     latching_wait_listed(f, 1);
     assert_status(lk_latch_info(latch, &info), LK_OK);
     assert_int_equal(info->holder_count, 2);
@@ -476,20 +470,20 @@ LATCHING_TEST(info_tells_who_arrived_and_who_waits)
     assert_int_equal(info->listed_count, 1);
     assert_string_equal(info->waiters[0]->reason, "the others");
     assert_int_equal(info->waiters[0]->pid, getpid());
-    assert_memory_equal(info->waiters[0]->owner,
-                        lk_client_id(latching_client(f, 1)), 36);
+    assert_memory_equal(info->waiters[0]->owner, lk_client_id(f->clients[1]),
+                        32);
     lk_info_free(info);
     assert_status(lk_latch_arrive(latch, 3, "web-3"), LK_OK);
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
     assert_status(lk_latch_info(latch, &info), LK_OK);
     assert_int_equal(info->holder_count, 3);
     assert_int_equal(info->waiter_count, 0);
     lk_info_free(info);
 }
 
-LATCHING_TEST(a_latch_leaves_no_key_without_an_end_when_it_is_deleted)
+LOCKS_TEST(a_latch_leaves_no_key_without_an_end_when_it_is_deleted)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     redisReply *keys;
 
     assert_status(lk_latch_arrive(latch, 2, "a"), LK_OK);
@@ -504,7 +498,4 @@ LATCHING_TEST(a_latch_leaves_no_key_without_an_end_when_it_is_deleted)
     freeReplyObject(keys);
 }
 
-int main(void)
-{
-    return check_all(latching_start_server, latching_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -25,52 +25,52 @@ static bool leaves(lk_latch *latch, const char *member)
 
 /* ---- arriving ---- */
 
-LATCHING_TEST(the_first_member_arms_it_and_the_last_one_opens_it)
+LOCKS_TEST(the_first_member_arms_it_and_the_last_one_opens_it)
 {
-    lk_latch *one = latching_latch(f);
-    lk_latch *two = latching_latch(f);
-    waiter *w;
+    lk_latch *one = locking_new(f, lk_latch);
+    lk_latch *two = locking_new(f, lk_latch);
+    taker *w;
 
     arrives(one, 2, "a");
     assert_int_equal(latching_count(one), 1);
-    w = latching_wait(f, one, LK_FOREVER, NULL);
-    assert_false(waiter_has_ended(w, SHORT_MS));
+    w = locking_take(f, one, LK_FOREVER, NULL);
+    assert_false(taker_ends(w, SHORT_MS));
     arrives(two, 2, "b");
-    assert_status(waiter_status(w), LK_OK);
+    assert_status(taker_join(w), LK_OK);
     assert_status(lk_latch_wait(two, 0, NULL), LK_OK);
 }
 
-LATCHING_TEST(a_member_alone_passes)
+LOCKS_TEST(a_member_alone_passes)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     arrives(latch, 1, "a");
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
 /* A process that was restarted says it again, by another client. */
-LATCHING_TEST(a_restarted_member_counts_once)
+LOCKS_TEST(a_restarted_member_counts_once)
 {
-    arrives(latching_latch(f), 3, "a");
-    arrives(latching_latch(f), 3, "a");
-    assert_int_equal(latching_count(latching_latch(f)), 2);
+    arrives(locking_new(f, lk_latch), 3, "a");
+    arrives(locking_new(f, lk_latch), 3, "a");
+    assert_int_equal(latching_count(locking_new(f, lk_latch)), 2);
 }
 
-LATCHING_TEST(who_comes_late_passes_at_once)
+LOCKS_TEST(who_comes_late_passes_at_once)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     arrives(latch, 2, "a");
     arrives(latch, 2, "b");
-    arrives(latching_latch(f), 2, "b");
-    arrives(latching_latch(f), 2, "c");
-    assert_status(lk_latch_wait(latching_latch(f), 0, NULL), LK_OK);
+    arrives(locking_new(f, lk_latch), 2, "b");
+    arrives(locking_new(f, lk_latch), 2, "c");
+    assert_status(lk_latch_wait(locking_new(f, lk_latch), 0, NULL), LK_OK);
     assert_int_equal(latching_count(latch), 0);
 }
 
-LATCHING_TEST(members_count_again_after_a_reset)
+LOCKS_TEST(members_count_again_after_a_reset)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     arrives(latch, 2, "a");
     assert_status(lk_latch_reset(latch, 2), LK_OK);
@@ -83,12 +83,13 @@ LATCHING_TEST(members_count_again_after_a_reset)
     assert_int_equal(latching_count(latch), 1);
 }
 
-LATCHING_TEST(members_that_do_not_agree_are_told_so)
+LOCKS_TEST(members_that_do_not_agree_are_told_so)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     arrives(latch, 3, "a");
-    assert_status(lk_latch_arrive(latching_latch(f), 4, "b"), LK_EMISMATCH);
+    assert_status(lk_latch_arrive(locking_new(f, lk_latch), 4, "b"),
+                  LK_EMISMATCH);
     assert_int_equal(latching_count(latch), 2);
     assert_status(lk_latch_reset(latch, 4), LK_OK);
     assert_status(lk_latch_arrive(latch, 3, "a"), LK_EMISMATCH);
@@ -98,9 +99,9 @@ LATCHING_TEST(members_that_do_not_agree_are_told_so)
 
 /* ---- leaving ---- */
 
-LATCHING_TEST(who_leaves_is_not_counted)
+LOCKS_TEST(who_leaves_is_not_counted)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     uint64_t count = 0;
 
     arrives(latch, 2, "a");
@@ -112,9 +113,9 @@ LATCHING_TEST(who_leaves_is_not_counted)
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
 }
 
-LATCHING_TEST(who_leaves_an_open_latch_is_told_to_start)
+LOCKS_TEST(who_leaves_an_open_latch_is_told_to_start)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     arrives(latch, 2, "a");
     arrives(latch, 2, "b");
@@ -122,9 +123,9 @@ LATCHING_TEST(who_leaves_an_open_latch_is_told_to_start)
     assert_int_equal(latching_count(latch), 0);
 }
 
-LATCHING_TEST(who_was_not_there_may_leave)
+LOCKS_TEST(who_was_not_there_may_leave)
 {
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
     uint64_t count = 0;
 
     assert_false(leaves(latch, "a"));
@@ -153,11 +154,11 @@ static void *other_arrives(void *data)
     return NULL;
 }
 
-LATCHING_TEST(a_leave_that_meets_the_last_arrival_says_who_was_first)
+LOCKS_TEST(a_leave_that_meets_the_last_arrival_says_who_was_first)
 {
     enum { ROUNDS = 200 };
-    lk_latch *latch = latching_latch(f);
-    race r = {.latch = latching_latch(f)};
+    lk_latch *latch = locking_new(f, lk_latch);
+    race r = {.latch = locking_new(f, lk_latch)};
     int started = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
@@ -198,13 +199,13 @@ static void *member_run(void *data)
     return NULL;
 }
 
-LATCHING_TEST(all_members_meet_every_time)
+LOCKS_TEST(all_members_meet_every_time)
 {
     member members[MEMBERS] = {0};
-    lk_latch *latch = latching_latch(f);
+    lk_latch *latch = locking_new(f, lk_latch);
 
     for (int i = 0; i < MEMBERS; i++) {
-        members[i].latch = latching_latch(f);
+        members[i].latch = locking_new(f, lk_latch);
         (void)snprintf(members[i].name, sizeof(members[i].name), "m%d", i);
     }
     for (int i = 0; i < MEETINGS; i++) {
@@ -221,7 +222,4 @@ LATCHING_TEST(all_members_meet_every_time)
     }
 }
 
-int main(void)
-{
-    return check_all(latching_start_server, latching_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

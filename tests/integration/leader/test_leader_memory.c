@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/*
- * Out of memory: each call on an election, with the n-th allocation failing,
- * for each n until there is none left to fail. What leaks or crashes is seen by
- * the builds with sanitizers and by valgrind.
- */
+/* Who observes an election, and who is told, out of memory; see support/memory.h. */
 
 #include <string.h>
 
@@ -17,7 +13,7 @@
 static int teardown(void **state)
 {
     (void)memory_lasts();
-    return leading_teardown(state);
+    return locking_teardown(state);
 }
 
 /* What the calls are made on. */
@@ -26,11 +22,9 @@ typedef struct stage {
     lk_leader *leader;
 } stage;
 
-/* A call that either does what it should or says that there is no memory. */
-typedef lk_status act(stage *s);
-
-static lk_status do_new(stage *s)
+static lk_status do_new(void *data)
 {
+    stage *s = data;
     const lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .value = "v"};
     lk_leader *leader = NULL;
     lk_status status = lk_leader_new(&leader, s->client, "m", &options);
@@ -39,29 +33,13 @@ static lk_status do_new(stage *s)
     return status;
 }
 
-static lk_status do_campaign(stage *s)
+static lk_status do_campaign(void *data)
 {
+    stage *s = data;
     lk_hold *hold = NULL;
     lk_status status = lk_leader_campaign(s->leader, 5000, NULL, &hold);
 
     return status == LK_OK ? lk_leader_resign(s->leader, hold) : status;
-}
-
-static lk_status do_campaign_async(stage *s)
-{
-    call c = {0}, resigned = {0};
-    lk_status status =
-        lk_leader_campaign_async(s->leader, 5000, NULL, call_on_acquire, &c);
-
-    if (status == LK_OK)
-        status = call_wait(&c, NULL);
-    if (status != LK_OK)
-        return status;
-    status = lk_leader_resign_async(s->leader, c.hold, call_on_done, &resigned);
-    if (status == LK_OK)
-        return call_wait(&resigned, NULL);
-    (void)lk_hold_release(c.hold);
-    return status;
 }
 
 static void force(lk_client *client)
@@ -74,8 +52,9 @@ static void force(lk_client *client)
 }
 
 /* Whoever leads is told when that ends. */
-static lk_status do_lead_until_forced(stage *s)
+static lk_status do_lead_until_forced(void *data)
 {
+    stage *s = data;
     static tells t;
     const lk_leader_options options = {LK_LEADER_OPTIONS_INIT,
                                        .lost = tells_loss, .lost_data = &t};
@@ -96,8 +75,9 @@ static lk_status do_lead_until_forced(stage *s)
     return status;
 }
 
-static lk_status do_observe(stage *s)
+static lk_status do_observe(void *data)
 {
+    stage *s = data;
     lk_info *info = NULL;
     lk_status status = lk_leader_observe(s->leader, 1, 5000, NULL, &info);
 
@@ -105,8 +85,9 @@ static lk_status do_observe(stage *s)
     return status;
 }
 
-static lk_status do_observe_async(stage *s)
+static lk_status do_observe_async(void *data)
 {
+    stage *s = data;
     call c = {0};
     lk_status status =
         lk_leader_observe_async(s->leader, 1, 5000, NULL, call_on_info, &c);
@@ -118,8 +99,9 @@ static lk_status do_observe_async(stage *s)
 }
 
 /* A failure within it is told, and made up for a second later. */
-static lk_status do_watch(stage *s)
+static lk_status do_watch(void *data)
 {
+    stage *s = data;
     static tells t;
     lk_leader_watch *watch = NULL;
     lk_status status;
@@ -133,47 +115,27 @@ static lk_status do_watch(stage *s)
     return t.told[0].status;
 }
 
-/* Until there is none left to fail. Returns how often there was no memory. */
-static int fail_each(stage *s, act *tries)
-{
-    int failures = 0;
-    int n = 0;
-
-    do {
-        lk_status status;
-
-        memory_fails_at(++n);
-        status = tries(s);
-        (void)memory_lasts();
-        if (status != LK_OK && status != LK_ENOMEM)
-            fail_msg("%d: %s", n, lk_status_name(status));
-        failures += status == LK_ENOMEM;
-    } while (memory_was_short(n));
-    assert_in_range(n, 2, MEMORY_MOST - 1);
-    return failures;
-}
-
 static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
-    static act *const acts[] =
-        {do_new,           do_campaign, do_campaign_async,   do_observe,
-         do_observe_async, do_watch,    do_lead_until_forced};
-    leading *f = *state;
-    stage s = {.client = locking_open_calm(f->base, NULL)};
+    locking *f = *state;
+    stage s = {.client = locking_open_calm(f, NULL)};
 
     s.leader = leading_in(f, s.client, NULL);
     assert_status(do_campaign(&s), LK_OK);
     assert_status(do_observe(&s), LK_OK);
-    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
-        assert_true(fail_each(&s, acts[i]) > 0);
-    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+    memory_fails_each("new", do_new, NULL, &s);
+    memory_fails_each("observe", do_observe, NULL, &s);
+    memory_fails_each("observe async", do_observe_async, NULL, &s);
+    memory_fails_each("watch", do_watch, NULL, &s);
+    memory_fails_each("lead until forced", do_lead_until_forced, NULL, &s);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
 }
 
-int main(void)
+int test_leader_memory(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            an_allocation_that_fails_is_told_or_made_up_for, leading_setup,
+            an_allocation_that_fails_is_told_or_made_up_for, locking_setup,
             teardown),
     };
 

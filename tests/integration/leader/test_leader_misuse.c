@@ -31,10 +31,10 @@ static int child_uses(lk_leader *leader, lk_hold *hold, lk_leader_watch *watch)
 
 static void a_child_of_fork_does_not_lead(void **state)
 {
-    leading *f = *state;
+    locking *f = *state;
     static tells t;
     lk_leader *leader = leading_new(f, NULL);
-    lk_hold *hold = leading_hold(leader);
+    lk_hold *hold = locking_hold(leader);
     lk_leader_watch *watch = NULL;
     int status = -1;
     pid_t pid;
@@ -54,8 +54,8 @@ static void a_child_of_fork_does_not_lead(void **state)
 
 static void what_makes_no_sense_is_refused_with_words(void **state)
 {
-    leading *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
     char value[LK_LEADER_VALUE_MAX + 2];
     lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .value = value};
     lk_leader *leader = NULL;
@@ -112,7 +112,7 @@ static void ignore_hold(lk_status status, lk_hold *hold, void *data)
 /* A term of its own length has a notice that fits, or none can be given. */
 static void a_term_that_is_shorter_than_its_notice_is_refused(void **state)
 {
-    leading *f = *state;
+    locking *f = *state;
     const lk_leader_options options = {LK_LEADER_OPTIONS_INIT,
                                        .notice_ms = 5000};
     const lk_acquire_options term = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5000};
@@ -130,7 +130,7 @@ static void a_term_that_is_shorter_than_its_notice_is_refused(void **state)
 
 static void a_name_that_is_something_else_is_refused(void **state)
 {
-    leading *f = *state;
+    locking *f = *state;
     static tells t;
     lk_leader *leader = leading_new(f, NULL);
     lk_leader_watch *watch = NULL;
@@ -138,14 +138,14 @@ static void a_name_that_is_something_else_is_refused(void **state)
     lk_info *info = NULL;
 
     memset(&t, 0, sizeof(t));
-    free(server_string(f->base->server, "SET n text"));
+    free(server_string(f->server, "SET n text"));
     assert_status(lk_leader_campaign(leader, 0, NULL, &hold), LK_ETYPE);
     assert_status(lk_leader_get(leader, &info), LK_ETYPE);
     assert_status(lk_leader_observe(leader, 0, 1000, NULL, &info), LK_ETYPE);
     assert_status(lk_leader_watch_new(&watch, leader, tells_change, &t), LK_OK);
     tells_wait(&t, 1);
     assert_status(t.told[0].status, LK_ETYPE);
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
     tells_wait(&t, 2);
     assert_status(t.told[1].status, LK_OK);
     assert_true(t.told[1].term == 0);
@@ -179,7 +179,7 @@ static bool is_blocked(void *data)
 
 static void a_blocking_call_in_a_callback_is_refused(void **state)
 {
-    leading *f = *state;
+    locking *f = *state;
     static struct blocked b;
 
     b.leader = leading_new(f, NULL);
@@ -190,14 +190,14 @@ static void a_blocking_call_in_a_callback_is_refused(void **state)
     assert_status(b.get, LK_ECALLBACK);
 }
 
-int main(void)
+int test_leader_misuse(void)
 {
     const struct CMUnitTest tests[] = {
-        LEADER_TEST(a_child_of_fork_does_not_lead),
-        LEADER_TEST(what_makes_no_sense_is_refused_with_words),
-        LEADER_TEST(a_term_that_is_shorter_than_its_notice_is_refused),
-        LEADER_TEST(a_name_that_is_something_else_is_refused),
-        LEADER_TEST(a_blocking_call_in_a_callback_is_refused),
+        LOCKING_TEST(a_child_of_fork_does_not_lead),
+        LOCKING_TEST(what_makes_no_sense_is_refused_with_words),
+        LOCKING_TEST(a_term_that_is_shorter_than_its_notice_is_refused),
+        LOCKING_TEST(a_name_that_is_something_else_is_refused),
+        LOCKING_TEST(a_blocking_call_in_a_callback_is_refused),
     };
 
     return cmocka_run_group_tests_name("leader_misuse", tests,

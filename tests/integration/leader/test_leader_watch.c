@@ -13,15 +13,14 @@
 
 enum { PROMPT_MS = 500, CHANGES = 20 };
 
-static void a_watch_tells_of_every_change_in_order(void **state)
+LOCKS_TEST(a_watch_tells_of_every_change_in_order)
 {
-    leading *f = *state;
     static tells t;
     lk_leader *a = leading_as(f, "a"), *b = leading_as(f, "b");
     lk_leader_watch *watch = NULL;
-    lk_hold *hold = leading_hold(a);
+    lk_hold *hold = locking_hold(a);
     uint64_t first = lk_hold_fence(hold);
-    candidate *next = candidate_new(f);
+    call *next;
 
     memset(&t, 0, sizeof(t));
     assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
@@ -31,23 +30,22 @@ static void a_watch_tells_of_every_change_in_order(void **state)
     assert_status(t.told[0].status, LK_OK);
     assert_true(t.told[0].term == first);
     assert_string_equal(t.told[0].value, "a");
-    candidate_start(next, b, LK_FOREVER);
-    locking_wait_queued(f->base, "n", 1);
+    next = locking_begin(f, b, LK_FOREVER, NULL);
+    locking_wait_queued(f, "n", 1);
     assert_status(lk_leader_resign(a, hold), LK_OK);
-    assert_status(candidate_join(next), LK_OK);
+    assert_status(call_wait(next, NULL), LK_OK);
     tells_wait(&t, 2);
     assert_true(t.told[1].term == lk_hold_fence(next->hold));
     assert_string_equal(t.told[1].value, "b");
-    assert_status(lk_leader_resign(b, next->hold), LK_OK);
+    assert_status(lk_leader_resign(b, locking_granted(next)), LK_OK);
     tells_wait(&t, 3);
     assert_true(t.told[2].term == 0);
     lk_leader_watch_free(watch);
 }
 
 /* Much sooner than it looks by itself. */
-static void a_watch_is_told_promptly(void **state)
+LOCKS_TEST(a_watch_is_told_promptly)
 {
-    leading *f = *state;
     static tells t;
     lk_leader *leader = leading_new(f, NULL);
     lk_leader_watch *watch = NULL;
@@ -59,7 +57,7 @@ static void a_watch_is_told_promptly(void **state)
                   LK_OK);
     tells_wait(&t, 1);
     for (unsigned i = 0; i < CHANGES; i++) {
-        lk_hold *hold = leading_hold(leader);
+        lk_hold *hold = locking_hold(leader);
         uint64_t at = wait_now_ms(), took;
 
         tells_wait(&t, 2 * i + 2);
@@ -77,12 +75,10 @@ static void a_watch_is_told_promptly(void **state)
 }
 
 /* What others do on the name tells nobody: the watch looks. */
-static void a_watch_finds_what_nobody_tells(void **state)
+LOCKS_TEST(a_watch_finds_what_nobody_tells)
 {
-    leading *f = *state;
     static tells t;
-    lk_client *client = locking_open(f->base, NULL);
-    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_leader_watch *watch = NULL;
     lk_hold *hold;
 
@@ -123,16 +119,10 @@ static void start_and_end(lk_status status, const lk_party *leader, void *data)
     atomic_fetch_add((atomic_uint *)data, 1);
 }
 
-static bool was_called(void *data)
+LOCKS_TEST(a_watch_may_be_ended_at_any_time)
 {
-    return atomic_load((atomic_uint *)data) > 0;
-}
-
-static void a_watch_may_be_ended_at_any_time(void **state)
-{
-    leading *f = *state;
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
-    lk_client *client = locking_open(f->base, &options);
+    lk_client *client = locking_open(f, &options);
     lk_leader *leader = leading_new(f, NULL);
     lk_leader *observer = leading_in(f, client, NULL);
     static struct self self;
@@ -145,7 +135,7 @@ static void a_watch_may_be_ended_at_any_time(void **state)
                       LK_OK);
         if (i % 2 == 0) {
             lk_leader *also = leader;
-            lk_hold *hold = leading_hold(also);
+            lk_hold *hold = locking_hold(also);
 
             assert_status(lk_leader_resign(also, hold), LK_OK);
         }
@@ -160,16 +150,14 @@ static void a_watch_may_be_ended_at_any_time(void **state)
     atomic_store(&calls, 0);
     assert_status(lk_leader_watch_new(&watch, leader, start_and_end, &calls),
                   LK_OK);
-    assert_true(wait_until(was_called, &calls, 5000));
+    assert_soon(atomic_load(&calls) > 0, 5000);
     lk_leader_watch_free(watch);
 }
 
-static void
-the_last_that_a_watch_tells_is_that_its_client_is_closed(void **state)
+LOCKS_TEST(the_last_that_a_watch_tells_is_that_its_client_is_closed)
 {
-    leading *f = *state;
     static tells t;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_leader_watch *watch = NULL;
 
     memset(&t, 0, sizeof(t));
@@ -177,51 +165,49 @@ the_last_that_a_watch_tells_is_that_its_client_is_closed(void **state)
                                       tells_change, &t),
                   LK_OK);
     tells_wait(&t, 1);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     tells_wait(&t, 2);
     assert_status(t.told[1].status, LK_ECLOSED);
     lk_leader_watch_free(watch);
 }
 
 /* Also while it pauses after a failure. */
-static void so_it_is_where_something_else_failed_before(void **state)
+LOCKS_TEST(so_it_is_where_something_else_failed_before)
 {
-    leading *f = *state;
     static tells t;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_leader_watch *watch = NULL;
 
     memset(&t, 0, sizeof(t));
-    free(server_string(f->base->server, "SET n text"));
+    free(server_string(f->server, "SET n text"));
     assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
                                       tells_change, &t),
                   LK_OK);
     tells_wait(&t, 1);
     assert_status(t.told[0].status, LK_ETYPE);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     tells_wait(&t, 2);
     assert_status(t.told[1].status, LK_ECLOSED);
     lk_leader_watch_free(watch);
 }
 
 /* It does not pause any more: nobody may dispatch a second later. */
-static void its_pause_ends_with_its_client(void **state)
+LOCKS_TEST(its_pause_ends_with_its_client)
 {
-    leading *f = *state;
     static tells t;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
-    lk_client *client = locking_open(f->base, &options);
+    lk_client *client = locking_open(f, &options);
     lk_leader_watch *watch = NULL;
 
     memset(&t, 0, sizeof(t));
-    free(server_string(f->base->server, "SET n text"));
+    free(server_string(f->server, "SET n text"));
     assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
                                       tells_change, &t),
                   LK_OK);
     while (atomic_load(&t.count) == 0)
         assert_status(lk_client_dispatch(client), LK_OK);
     assert_status(t.told[0].status, LK_ETYPE);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&t.count), 2);
     assert_status(t.told[1].status, LK_ECLOSED);
@@ -243,16 +229,15 @@ static void close_and_tell(lk_status status, const lk_party *leader, void *data)
 }
 
 /* Nor does one begin that is told of a failure while its client ends. */
-static void no_pause_begins_in_a_client_that_ends(void **state)
+LOCKS_TEST(no_pause_begins_in_a_client_that_ends)
 {
-    leading *f = *state;
     static struct closer closer;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     lk_leader_watch *watch = NULL;
 
     memset(&closer, 0, sizeof(closer));
-    closer.client = locking_open(f->base, &options);
-    free(server_string(f->base->server, "SET n text"));
+    closer.client = locking_open(f, &options);
+    free(server_string(f->server, "SET n text"));
     assert_status(lk_leader_watch_new(&watch,
                                       leading_in(f, closer.client, NULL),
                                       close_and_tell, &closer),
@@ -265,20 +250,4 @@ static void no_pause_begins_in_a_client_that_ends(void **state)
     lk_leader_watch_free(watch);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LEADER_TEST(a_watch_tells_of_every_change_in_order),
-        LEADER_TEST(a_watch_is_told_promptly),
-        LEADER_TEST(a_watch_finds_what_nobody_tells),
-        LEADER_TEST(a_watch_may_be_ended_at_any_time),
-        LEADER_TEST(the_last_that_a_watch_tells_is_that_its_client_is_closed),
-        LEADER_TEST(so_it_is_where_something_else_failed_before),
-        LEADER_TEST(its_pause_ends_with_its_client),
-        LEADER_TEST(no_pause_begins_in_a_client_that_ends),
-    };
-
-    return cmocka_run_group_tests_name("leader_watch", tests,
-                                       locking_start_server,
-                                       locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

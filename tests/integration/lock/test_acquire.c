@@ -23,8 +23,7 @@ static lk_hold *again(lk_lock *lock)
 
 LOCKS_TEST(a_free_lock_is_had_at_once)
 {
-    lk_client *client = locking_open(f, NULL);
-    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
 
     assert_status(lk_hold_check(hold), LK_OK);
     assert_true(lk_hold_fence(hold) > 0);
@@ -46,8 +45,8 @@ LOCKS_TEST(an_acquire_does_not_need_a_ready_client)
 
 LOCKS_TEST(a_try_for_a_held_lock_is_busy_at_once)
 {
-    lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *held = locking_new(f, lk_lock);
+    lk_lock *tried = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(held);
     lk_hold *none = NULL;
     uint64_t begin = wait_now_ms();
@@ -63,8 +62,8 @@ LOCKS_TEST(a_try_for_a_held_lock_is_busy_at_once)
 
 LOCKS_TEST(a_wait_lasts_as_long_as_it_was_told)
 {
-    lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *wanted = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *held = locking_new(f, lk_lock);
+    lk_lock *wanted = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(held);
     lk_hold *none = NULL;
     unsigned wait_ms = wait_scaled_ms(300);
@@ -79,8 +78,8 @@ LOCKS_TEST(a_wait_lasts_as_long_as_it_was_told)
 
 LOCKS_TEST(a_wait_that_times_out_leaves_the_queue)
 {
-    lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *wanted = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *held = locking_new(f, lk_lock);
+    lk_lock *wanted = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(held);
     taker *t = locking_take(f, wanted, wait_scaled_ms(500), NULL);
 
@@ -90,11 +89,6 @@ LOCKS_TEST(a_wait_that_times_out_leaves_the_queue)
     locking_wait_integer(f, 0, SERVER_WAITERS("n"), NULL);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));
-}
-
-static bool is_full(void *client)
-{
-    return locking_stats(client).pending == 16;
 }
 
 /* max_pending bounds the requests under way, each of which takes memory. */
@@ -114,7 +108,7 @@ LOCKS_TEST(a_client_with_too_much_under_way_is_full)
         (void)snprintf(name, sizeof(name), "n%d", i);
         locking_take(f, locking_lock(f, client, name), LK_FOREVER, NULL);
     }
-    assert_true(wait_until(is_full, client, 5000));
+    assert_soon(locking_stats(client).pending == 16, 5000);
     assert_status(lk_lock_acquire(lock, 60000, NULL, &none), LK_EFULL);
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EFULL);
     server_thaw(f->server);
@@ -126,8 +120,8 @@ LOCKS_TEST(a_client_with_too_much_under_way_is_full)
 /* Neither on this thread nor on the one that ended the wait before. */
 LOCKS_TEST(a_failure_does_not_repeat_the_words_of_another)
 {
-    lk_lock *held = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *held = locking_new(f, lk_lock);
+    lk_lock *tried = locking_new(f, lk_lock);
     lk_lock *wrong = locking_lock(f, f->clients[1], "wrong");
     lk_hold *hold = locking_hold(held);
     lk_hold *none = NULL;
@@ -179,7 +173,7 @@ LOCKS_TEST(a_thread_re_enters_by_another_handle_on_the_name)
 
 LOCKS_TEST(holds_may_be_released_in_any_order)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *first = locking_hold(lock);
     lk_hold *second = again(lock);
     lk_hold *third = again(lock);
@@ -195,7 +189,7 @@ LOCKS_TEST(holds_may_be_released_in_any_order)
 
 LOCKS_TEST(another_thread_is_another_owner)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
 
     assert_status(taker_join(locking_take(f, lock, 0, NULL)), LK_EBUSY);
@@ -252,7 +246,7 @@ static void *release_it(void *hold)
 
 LOCKS_TEST(a_hold_may_be_released_by_another_thread)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
     pthread_t thread;
     void *status = NULL;
@@ -265,10 +259,10 @@ LOCKS_TEST(a_hold_may_be_released_by_another_thread)
 
 LOCKS_TEST(a_hold_outlives_its_handle)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
 
-    locking_free_lock(f, lock);
+    locking_free(f, lock);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));
@@ -278,8 +272,7 @@ LOCKS_TEST(a_hold_outlives_its_handle)
 
 LOCKS_TEST(a_fence_is_larger_than_those_before)
 {
-    lk_lock *locks[2] = {locking_lock(f, locking_open(f, NULL), "n"),
-                         locking_lock(f, locking_open(f, NULL), "n")};
+    lk_lock *locks[2] = {locking_new(f, lk_lock), locking_new(f, lk_lock)};
     uint64_t last = 0;
 
     for (int i = 0; i < 20; i++) {
@@ -293,7 +286,7 @@ LOCKS_TEST(a_fence_is_larger_than_those_before)
 
 LOCKS_TEST(a_fence_grows_on_when_the_server_has_forgotten_all)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
     uint64_t fence = lk_hold_fence(hold);
 
@@ -387,7 +380,4 @@ LOCKS_TEST(a_pair_of_acquire_and_release_costs_two_commands)
     assert_in_range(after.pending, 0, pings);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -12,7 +12,7 @@ enum { SOON_MS = 3000 };
 
 static lk_lock *lock_of_new_client(locking *f)
 {
-    return locking_lock(f, locking_open(f, NULL), "n");
+    return locking_new(f, lk_lock);
 }
 
 /* A thread of a client of its own, which is the count-th in the queue. */
@@ -43,8 +43,7 @@ LOCKS_TEST(a_forced_release_frees_the_lock)
 
 LOCKS_TEST(the_holder_is_told_of_a_forced_release)
 {
-    lk_hold *hold =
-        locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_calm(f, lk_lock));
     uint64_t begin = wait_now_ms();
 
     assert_status(lk_lock_force_release(lock_of_new_client(f)), LK_OK);
@@ -80,11 +79,6 @@ LOCKS_TEST(a_holder_that_has_just_begun_is_told_as_well)
     }
 }
 
-static bool has_renewed(void *client)
-{
-    return locking_stats(client).renewals > 0;
-}
-
 /* What it was handed it renews soon; the answer comes another way than the message,
    and could overtake it. */
 LOCKS_TEST(a_holder_that_was_handed_the_lock_is_told_too)
@@ -94,9 +88,9 @@ LOCKS_TEST(a_holder_that_was_handed_the_lock_is_told_too)
 
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);
-    assert_true(wait_until(has_renewed, f->clients[1], SOON_MS));
+    assert_soon(locking_stats(f->clients[1]).renewals > 0, SOON_MS);
     locking_wait_calm(f->clients[1]);
-    assert_status(lk_lock_force_release(f->locks[0]), LK_OK);
+    assert_status(lk_lock_force_release(f->handles[0]), LK_OK);
     assert_true(wait_until(hold_is_lost, t->hold, SOON_MS));
     assert_int_equal(lk_hold_loss(t->hold), LK_LOSS_REVOKED);
     assert_status(taker_release(t), LK_ELOST);
@@ -108,7 +102,7 @@ LOCKS_TEST(a_forced_release_hands_over_to_the_next_waiter)
     taker *t = queue_up(f, 1);
 
     locking_wait_calm(f->clients[1]); /* it has heard that it is queued */
-    assert_status(lk_lock_force_release(f->locks[0]), LK_OK);
+    assert_status(lk_lock_force_release(f->handles[0]), LK_OK);
     assert_status(taker_join(t), LK_OK);
     assert_int_equal(locking_stats(f->clients[1]).grants, 1);
     assert_true(lk_hold_fence(t->hold) > lk_hold_fence(hold));
@@ -135,8 +129,7 @@ LOCKS_TEST(the_holder_cannot_release_what_was_taken)
 /* Nobody told the first holder: the server refuses its release. */
 LOCKS_TEST(a_release_frees_only_what_is_the_holders)
 {
-    lk_hold *hold =
-        locking_hold(locking_lock(f, locking_open_calm(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_calm(f, lk_lock));
     lk_hold *next;
 
     assert_int_equal(server_integer(f->server, "DEL n"), 1);
@@ -147,7 +140,4 @@ LOCKS_TEST(a_release_frees_only_what_is_the_holders)
     assert_status(lk_hold_release(next), LK_OK);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -24,10 +24,10 @@ static void assert_busy(lk_client *client, const char *name, const char *words)
 static void assert_forgotten(lk_client *client, const char *name)
 {
     lk_info *info = NULL;
-    lk_kind kind;
+    lk_kind found;
 
     assert_status(lk_forget(client, name), LK_OK);
-    assert_status(lk_who(client, name, &kind, &info), LK_ENOTHELD);
+    assert_status(lk_who(client, name, &found, &info), LK_ENOTHELD);
     assert_status(lk_forget(client, name), LK_ENOTHELD);
 }
 
@@ -70,8 +70,7 @@ LOCKS_TEST(a_lock_that_is_waited_for_stays)
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     taker *next;
 
-    next = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
-                        LK_FOREVER, NULL);
+    next = locking_take(f, locking_new(f, lk_lock), LK_FOREVER, NULL);
     locking_wait_queued(f, "n", 1);
     server_integer(f->server, "DEL n"); /* as if the holder had died */
     assert_busy(client, "n", "somebody waits for it");
@@ -140,11 +139,10 @@ LOCKS_TEST(a_semaphores_name_becomes_a_plain_ones)
     assert_status(lk_hold_release(hold), LK_OK);
     lk_semaphore_free(semaphore);
 
-    assert_status(lk_plain_semaphore_new(&plain, client, "n"), LK_OK);
+    plain = locking_of(f, lk_plain_semaphore, client);
     assert_forgotten(client, "n");
     assert_false(locking_exists(f, "n"));
     assert_status(lk_plain_semaphore_try_set(plain, 7, 0), LK_OK);
-    lk_plain_semaphore_free(plain);
 }
 
 LOCKS_TEST(a_plain_semaphores_name_becomes_a_locks)
@@ -241,7 +239,4 @@ LOCKS_TEST(misuse_is_refused)
     assert_status(lk_forget(client, "n"), LK_ECLOSED);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -35,9 +35,9 @@ static void *sleep_in_call(void *data)
 }
 
 static void
-sleeper_begin(sleeper *s, lk_status (*call)(void *handle), void *handle)
+sleeper_begin(sleeper *s, lk_status (*ask)(void *handle), void *handle)
 {
-    s->call = call;
+    s->call = ask;
     s->handle = handle;
     assert_int_equal(pthread_create(&s->thread, NULL, sleep_in_call, s), 0);
 }
@@ -50,29 +50,17 @@ static lk_status sleeper_end(sleeper *s)
 
 /* ---- handles ------------------------------------------------------------------ */
 
-struct client_commands {
-    lk_client *client;
-    uint64_t before;
-};
-
-static bool has_asked(void *data)
-{
-    const struct client_commands *c = data;
-
-    return locking_stats(c->client).commands > c->before;
-}
-
 /* The call asks, the handle is freed, and then the server answers. */
 static lk_status call_and_free(locking *f, lk_client *client,
-                               lk_status (*call)(void *handle), void *handle,
+                               lk_status (*ask)(void *handle), void *handle,
                                void (*free_it)(void *handle))
 {
-    struct client_commands commands = {client, locking_stats(client).commands};
+    uint64_t before = locking_stats(client).commands;
     sleeper s;
 
     server_freeze(f->server);
-    sleeper_begin(&s, call, handle);
-    assert_true(wait_until(has_asked, &commands, SOON_MS));
+    sleeper_begin(&s, ask, handle);
+    assert_soon(locking_stats(client).commands > before, SOON_MS);
     free_it(handle);
     server_thaw(f->server);
     return sleeper_end(&s);
@@ -97,68 +85,16 @@ static lk_status call_and_free(locking *f, lk_client *client,
 
 typedef lk_status (*const call_of)(void *handle);
 
-FREES(lock)
-FREES(rwlock)
 FREES(semaphore)
 FREES(plain_semaphore)
-FREES(latch)
 FREES(cell)
 FREES(flight)
 FREES(leader)
 FREES(stripes)
-FREES(siglock)
-
-static lk_status lock_info(void *handle)
-{
-    lk_info *info = NULL;
-    lk_status status = lk_lock_info(handle, &info);
-
-    lk_info_free(info);
-    return status;
-}
-
-static lk_status lock_acquire(void *handle)
-{
-    lk_hold *hold = NULL;
-    lk_status status = lk_lock_acquire(handle, SOON_MS, NULL, &hold);
-
-    return status == LK_OK ? lk_hold_release(hold) : status;
-}
-
-LOCKS_TEST(a_lock_may_be_freed_during_its_call)
-{
-    call_of calls[] = {lock_info, lock_acquire};
-    lk_client *client = locking_open_calm(f, NULL);
-
-    ASSERT_FREED_DURING(lock, calls, LK_OK, "n", NULL);
-}
-
-static lk_status rwlock_state(void *handle)
-{
-    lk_rwlock_state how;
-
-    return lk_rwlock_state_get(handle, &how);
-}
-
-LOCKS_TEST(a_read_write_lock_may_be_freed_during_its_call)
-{
-    call_of calls[] = {rwlock_state};
-    lk_client *client = locking_open_calm(f, NULL);
-
-    ASSERT_FREED_DURING(rwlock, calls, LK_OK, "n", NULL);
-}
 
 static lk_status semaphore_resize(void *handle)
 {
     return lk_semaphore_resize(handle, 3);
-}
-
-static lk_status semaphore_acquire(void *handle)
-{
-    lk_hold *hold = NULL;
-    lk_status status = lk_semaphore_acquire(handle, 1, SOON_MS, NULL, &hold);
-
-    return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
 static lk_status plain_release(void *handle)
@@ -168,7 +104,7 @@ static lk_status plain_release(void *handle)
 
 LOCKS_TEST(a_semaphore_may_be_freed_during_its_call)
 {
-    call_of calls[] = {semaphore_acquire, semaphore_resize};
+    call_of calls[] = {semaphore_resize};
     call_of plain_calls[] = {plain_release};
     lk_client *client = locking_open_calm(f, NULL);
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
@@ -176,21 +112,6 @@ LOCKS_TEST(a_semaphore_may_be_freed_during_its_call)
 
     ASSERT_FREED_DURING(semaphore, calls, LK_OK, "n", &options);
     ASSERT_FREED_DURING(plain_semaphore, plain_calls, LK_EUNSET, "p");
-}
-
-static lk_status latch_count(void *handle)
-{
-    uint64_t count;
-
-    return lk_latch_count(handle, &count);
-}
-
-LOCKS_TEST(a_latch_may_be_freed_during_its_call)
-{
-    call_of calls[] = {latch_count};
-    lk_client *client = locking_open_calm(f, NULL);
-
-    ASSERT_FREED_DURING(latch, calls, LK_EUNSET, "n", NULL);
 }
 
 static lk_status
@@ -238,14 +159,6 @@ LOCKS_TEST(a_flight_may_be_freed_during_its_call)
     ASSERT_FREED_DURING(flight, calls, LK_OK, "n", NULL);
 }
 
-static lk_status leader_campaign(void *handle)
-{
-    lk_hold *hold = NULL;
-    lk_status status = lk_leader_campaign(handle, SOON_MS, NULL, &hold);
-
-    return status == LK_OK ? lk_hold_release(hold) : status;
-}
-
 static lk_status leader_observe(void *handle)
 {
     lk_info *info = NULL;
@@ -257,18 +170,10 @@ static lk_status leader_observe(void *handle)
 
 LOCKS_TEST(a_leader_may_be_freed_during_its_call)
 {
-    call_of calls[] = {leader_campaign, leader_observe};
+    call_of calls[] = {leader_observe};
     lk_client *client = locking_open_calm(f, NULL);
 
     ASSERT_FREED_DURING(leader, calls, LK_OK, "n", NULL);
-}
-
-static lk_status stripes_acquire(void *handle)
-{
-    lk_hold *hold = NULL;
-    lk_status status = lk_stripes_acquire(handle, "k", SOON_MS, NULL, &hold);
-
-    return status == LK_OK ? lk_hold_release(hold) : status;
 }
 
 static lk_status stripes_acquire_many(void *handle)
@@ -283,25 +188,10 @@ static lk_status stripes_acquire_many(void *handle)
 
 LOCKS_TEST(stripes_may_be_freed_during_their_call)
 {
-    call_of calls[] = {stripes_acquire, stripes_acquire_many};
+    call_of calls[] = {stripes_acquire_many};
     lk_client *client = locking_open_calm(f, NULL);
 
     ASSERT_FREED_DURING(stripes, calls, LK_OK, "n", NULL);
-}
-
-static lk_status siglock_is_locked(void *handle)
-{
-    bool is_locked;
-
-    return lk_siglock_is_locked(handle, &is_locked);
-}
-
-LOCKS_TEST(a_siglock_may_be_freed_during_its_call)
-{
-    call_of calls[] = {siglock_is_locked};
-    lk_client *client = locking_open_calm(f, NULL);
-
-    ASSERT_FREED_DURING(siglock, calls, LK_OK, "n", NULL);
 }
 
 /* ---- holds ---------------------------------------------------------------------- */
@@ -316,13 +206,13 @@ static void release_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
 
 /* One whose server does not answer: its lease ends in the middle of the call. */
 static void
-lose_during(locking *f, lk_status (*call)(void *handle), lk_hold *hold)
+lose_during(locking *f, lk_status (*ask)(void *handle), lk_hold *hold)
 {
     atomic_bool is_released = false;
 
     assert_status(lk_hold_on_lost(hold, 0, release_lost, &is_released), LK_OK);
     server_freeze(f->server);
-    assert_int_not_equal(call(hold), LK_OK);
+    assert_int_not_equal(ask(hold), LK_OK);
     assert_true(atomic_load(&is_released));
     server_thaw(f->server);
 }
@@ -336,18 +226,6 @@ static lk_client *open_impatient(locking *f)
     return locking_open_calm(f, &options);
 }
 
-static lk_status extend(void *hold)
-{
-    return lk_hold_extend(hold, 30000);
-}
-
-LOCKS_TEST(a_hold_may_be_released_while_it_is_extended)
-{
-    lk_lock *lock = locking_lock(f, open_impatient(f), "n");
-
-    lose_during(f, extend, locking_hold_for(lock, LEASE_MS));
-}
-
 static lk_status downgrade(void *hold)
 {
     lk_status status = lk_rwlock_downgrade(hold);
@@ -359,16 +237,12 @@ LOCKS_TEST(a_hold_may_be_released_while_it_is_downgraded)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = LEASE_MS};
-    lk_rwlock *lock = NULL;
+    lk_rwlock *lock;
     lk_hold *hold = NULL;
 
-    assert_status(lk_rwlock_new(&lock, open_impatient(f), "n", NULL), LK_OK);
+    lock = locking_of(f, lk_rwlock, open_impatient(f));
     assert_status(lk_rwlock_acquire_write(lock, 0, &options, &hold), LK_OK);
     lose_during(f, downgrade, hold);
-    lk_rwlock_free(lock);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -12,7 +12,7 @@ enum { SOON_MS = 3000, LONG_MS = 20000 };
 
 static lk_lock *lock_of_new_client(locking *f)
 {
-    return locking_lock(f, locking_open(f, NULL), "n");
+    return locking_new(f, lk_lock);
 }
 
 /* A thread of a client of its own, which is the count-th in the queue. */
@@ -255,12 +255,6 @@ static void crowd_end(struct crowd *crowd, pthread_t threads[THREADS])
     assert_int_equal(crowd->failures, 0);
 }
 
-/* So many turns say something of the next. */
-static bool were_many(void *data)
-{
-    return locking_stats(data).acquires >= 20;
-}
-
 LOCKS_TEST(threads_hand_over_without_the_server)
 {
     lk_client *client = locking_open_calm(f, NULL);
@@ -271,7 +265,8 @@ LOCKS_TEST(threads_hand_over_without_the_server)
 
     crowd_start(&crowd, threads);
     locking_pass_time(500);
-    assert_true(wait_until(were_many, client, LONG_MS));
+    /* So many turns say something of the next. */
+    assert_soon(locking_stats(client).acquires >= 20, LONG_MS);
     crowd_end(&crowd, threads);
     after = locking_stats(client);
     assert_true(after.passes - before.passes >
@@ -298,9 +293,8 @@ static bool turn_of_another(lk_lock *lock, struct crowd *crowd)
 /* However eager they are, others come to their turn. */
 LOCKS_TEST(threads_that_hand_over_let_other_clients_in)
 {
-    lk_client *client = locking_open_calm(f, NULL);
-    struct crowd crowd = {.lock = locking_lock(f, client, "n")};
-    lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
+    struct crowd crowd = {.lock = locking_calm(f, lk_lock)};
+    lk_lock *other = locking_calm(f, lk_lock);
     pthread_t threads[THREADS];
     int turns = 0;
 
@@ -345,7 +339,4 @@ LOCKS_TEST(a_newcomer_may_take_a_lock_that_is_free)
     assert_status(lk_hold_release(deleted), LK_ELOST);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -39,9 +39,9 @@ LOCKS_TEST(a_hold_is_redissons_hash)
     redisReply *reply = server_command(f->server, "HGETALL n");
 
     assert_int_equal(reply->elements, 2);
-    assert_int_equal(strncmp(reply->element[0]->str, lk_client_id(client), 36),
+    assert_int_equal(strncmp(reply->element[0]->str, lk_client_id(client), 32),
                      0);
-    assert_int_equal(reply->element[0]->str[36], ':');
+    assert_int_equal(reply->element[0]->str[32], ':');
     assert_string_equal(reply->element[1]->str, "1");
     freeReplyObject(reply);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -55,31 +55,29 @@ LOCKS_TEST(only_the_record_is_left_of_an_uncontended_lock)
     const long long hour = 3600000;
 
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     locking_wait_integer(f, 1, "DBSIZE", NULL);
     assert_in_range(locking_pttl(f, "latchkey:{n}:r"), hour / 2, hour + 30000);
 }
 
 LOCKS_TEST(of_a_contended_lock_no_more_is_left)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
-    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
-                            LK_FOREVER, NULL);
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
+    taker *t = locking_take(f, locking_new(f, lk_lock), LK_FOREVER, NULL);
 
     locking_wait_queued(f, "n", 1);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
     for (size_t i = 0; i < 2; i++)
-        assert_status(lk_client_shutdown(f->clients[i], 1000), LK_OK);
+        assert_status(lk_client_shutdown(f->clients[i], 60000), LK_OK);
     locking_wait_integer(f, 1, "DBSIZE", NULL);
     assert_true(locking_pttl(f, "latchkey:{n}:r") > 0);
 }
 
 LOCKS_TEST(every_key_ends_by_itself)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
-    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
-                            LK_FOREVER, NULL);
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
+    taker *t = locking_take(f, locking_new(f, lk_lock), LK_FOREVER, NULL);
     redisReply *keys;
 
     locking_wait_queued(f, "n", 1);
@@ -94,8 +92,8 @@ LOCKS_TEST(every_key_ends_by_itself)
 
 LOCKS_TEST(a_try_that_fails_writes_nothing)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
-    lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
+    lk_lock *tried = locking_new(f, lk_lock);
     lk_hold *none = NULL;
 
     locking_wait_integer(f, 4, "DBSIZE", NULL); /* with two records */
@@ -124,8 +122,7 @@ LOCKS_TEST(a_tag_in_the_name_is_that_of_all_its_keys)
 /* The one written with braces and the one without are two locks. */
 LOCKS_TEST(a_name_in_braces_is_another_name)
 {
-    lk_client *client = locking_open(f, NULL);
-    lk_hold *plain = locking_hold(locking_lock(f, client, "n"));
+    lk_hold *plain = locking_hold(locking_new(f, lk_lock));
     lk_hold *braced =
         locking_hold(locking_lock(f, locking_open(f, NULL), "{n}"));
 
@@ -210,10 +207,8 @@ LOCKS_TEST(another_layout_is_a_mismatch)
 /* What becomes wrong under a waiter ends its wait. */
 LOCKS_TEST(a_waiter_is_refused_when_the_key_becomes_something_else)
 {
-    lk_hold *hold =
-        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 60000);
-    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
-                            LK_FOREVER, NULL);
+    lk_hold *hold = locking_hold_for(locking_new(f, lk_lock), 60000);
+    taker *t = locking_take(f, locking_new(f, lk_lock), LK_FOREVER, NULL);
 
     locking_wait_queued(f, "n", 1);
     free(server_string(f->server, "SET n precious"));
@@ -225,7 +220,7 @@ LOCKS_TEST(a_waiter_is_refused_when_the_key_becomes_something_else)
 
 LOCKS_TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     uint64_t begin = wait_now_ms();
     char *value;
 
@@ -238,7 +233,4 @@ LOCKS_TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release)
     free(value);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

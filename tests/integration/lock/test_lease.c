@@ -25,7 +25,7 @@ static bool is_readable(int fd)
 
 LOCKS_TEST(a_lease_ends_when_it_was_told_to)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
     lk_hold *hold = locking_hold_for(lock, lease);
 
@@ -44,7 +44,7 @@ LOCKS_TEST(a_lease_ends_when_it_was_told_to)
 /* The holder believes less than the server grants, and never more. */
 LOCKS_TEST(a_hold_is_lost_before_the_server_drops_it)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
 
     for (int i = 0; i < 5; i++) {
         lk_hold *hold = locking_hold_for(lock, 100);
@@ -61,8 +61,8 @@ LOCKS_TEST(a_hold_is_lost_before_the_server_drops_it)
 
 LOCKS_TEST(a_lost_hold_tells_for_how_long)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 100);
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_hold *hold = locking_hold_for(lock, wait_limit_ms(100));
     uint64_t lost_at;
 
     assert_int_equal(lk_hold_lost_for_ms(hold), 0);
@@ -70,14 +70,8 @@ LOCKS_TEST(a_lost_hold_tells_for_how_long)
     lost_at = wait_now_ms();
     locking_pass_time(150);
     assert_in_range(lk_hold_lost_for_ms(hold), 145,
-                    wait_now_ms() - lost_at + wait_scaled_ms(LATE_MS));
+                    wait_now_ms() - lost_at + wait_limit_ms(LATE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
-}
-
-/* The check goes by the clock; the client's thread counts it thereafter. */
-static bool has_counted_a_loss(void *data)
-{
-    return locking_stats(data).losses == 1;
 }
 
 LOCKS_TEST(a_lease_of_the_callers_is_never_renewed)
@@ -98,7 +92,8 @@ LOCKS_TEST(a_lease_of_the_callers_is_never_renewed)
                     stats.commands + 2 * ((wait_now_ms() - begin) / 3000));
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     locking_wait_integer(f, 0, "EXISTS %s", "n");
-    assert_true(wait_until(has_counted_a_loss, client, SOON_MS));
+    /* The check goes by the clock; the client's thread counts it thereafter. */
+    assert_soon(locking_stats(client).losses == 1, SOON_MS);
     assert_int_equal(locking_stats(client).renewals, stats.renewals);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -122,8 +117,8 @@ LOCKS_TEST(the_lease_of_the_lock_is_that_of_its_acquires)
 
 LOCKS_TEST(a_lost_lock_is_free_for_others)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *other = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_lock *other = locking_new(f, lk_lock);
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
     lk_hold *hold = locking_hold_for(lock, lease);
     taker *t = locking_take(f, other, 10000, NULL);
@@ -141,7 +136,7 @@ LOCKS_TEST(a_lost_lock_is_free_for_others)
 /* What is lost cannot be re-entered: it is acquired anew. */
 LOCKS_TEST(a_lost_hold_is_not_re_entered)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *lost = locking_hold_for(lock, 50);
     lk_hold *fresh = NULL;
 
@@ -175,7 +170,9 @@ LOCKS_TEST(the_watchdog_keeps_a_hold_alive)
 LOCKS_TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands)
 {
     enum { HOLDS = 1000 };
-    lk_client *client = locking_open_watchdog(f);
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_limit_ms(1250)};
+    lk_client *client = locking_open(f, &options);
     static lk_hold *holds[HOLDS];
     lk_client_stats before, after;
 
@@ -192,7 +189,7 @@ LOCKS_TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands)
     while (locking_stats(client).renewals < HOLDS)
         locking_pass_time(10);
     before = locking_stats(client);
-    locking_pass_time(wait_lease_ms() / 4 * 5);
+    locking_pass_time((unsigned)options.watchdog_ms / 4 * 5);
     after = locking_stats(client);
     for (int i = 0; i < HOLDS; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
@@ -238,7 +235,7 @@ LOCKS_TEST(without_an_answer_a_hold_is_lost_by_its_deadline)
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_lease_ms() + wait_scaled_ms(LATE_MS)));
-    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_unreachable(lk_hold_loss(hold));
     server_thaw(f->server);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -247,7 +244,7 @@ LOCKS_TEST(without_an_answer_a_hold_is_lost_by_its_deadline)
 
 LOCKS_TEST(to_extend_makes_a_lease_last_longer)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
 
     assert_status(lk_hold_extend(hold, 20000), LK_OK);
@@ -260,7 +257,7 @@ LOCKS_TEST(to_extend_makes_a_lease_last_longer)
 
 LOCKS_TEST(to_extend_never_makes_a_lease_shorter)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, 20000);
 
     assert_status(lk_hold_extend(hold, 100), LK_OK);
@@ -283,7 +280,7 @@ LOCKS_TEST(a_hold_under_watch_can_be_extended)
 
 LOCKS_TEST(a_lost_hold_cannot_be_extended)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, 50);
 
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
@@ -294,7 +291,7 @@ LOCKS_TEST(a_lost_hold_cannot_be_extended)
 
 LOCKS_TEST(to_extend_finds_out_that_a_hold_is_gone)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, 60000);
 
     assert_int_equal(server_integer(f->server, "DEL n"), 1);
@@ -309,7 +306,7 @@ LOCKS_TEST(to_extend_finds_out_that_a_hold_is_gone)
 
 LOCKS_TEST(the_descriptor_is_readable_when_the_lease_ends)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
 
@@ -338,7 +335,7 @@ LOCKS_TEST(the_descriptor_follows_the_renewals)
 
 LOCKS_TEST(the_descriptor_of_a_lost_hold_is_readable)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, 50);
     struct pollfd p = {.events = POLLIN};
 
@@ -402,7 +399,4 @@ LOCKS_TEST(the_descriptor_needs_no_thread_of_the_clients)
     assert_status(lk_hold_release(busy), LK_OK);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -39,7 +39,7 @@ wait_behind_a_canceled_one(locking *f, lk_lock *lock, lk_client *client)
 LOCKS_TEST(a_hold_has_its_own_lease_and_not_a_canceled_waits)
 {
     lk_client *client = locking_open_calm(f, NULL);
-    lk_hold *before = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *before = locking_hold(locking_new(f, lk_lock));
     taker *t =
         wait_behind_a_canceled_one(f, locking_lock(f, client, "n"), client);
 
@@ -103,21 +103,18 @@ LOCKS_TEST(what_was_extended_is_not_passed_on_as_that)
     assert_status(taker_release(t), LK_OK);
 }
 
-RWLOCK_TEST(what_was_extended_is_not_joined)
+LOCKS_TEST(what_was_extended_is_not_joined)
 {
-    lk_rwlock *lock = rwlocking_lock(f, open_watchdog(f->base));
-    lk_hold *first = rwlocking_hold(f, lock, RW_READ), *second;
+    lk_rwlock *lock = locking_of(f, lk_rwlock, open_watchdog(f));
+    lk_hold *first = rwlocking_hold(f, lock, KIND_READ), *second;
 
     assert_status(lk_hold_extend(first, LONG_MS), LK_OK);
-    second = rwlocking_hold(f, lock, RW_READ);
+    second = rwlocking_hold(f, lock, KIND_READ);
     assert_in_range(lk_hold_remaining_ms(second), 1, SHORT_MS);
     assert_status(lk_hold_release(first), LK_OK);
-    assert_in_range(locking_pttl(f->base, "n"), 1, SHORT_MS);
+    assert_in_range(locking_pttl(f, "n"), 1, SHORT_MS);
     assert_status(lk_hold_release(second), LK_OK);
-    rwlocking_assert_clean(f);
+    locking_wait_clean(f, "n");
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -95,8 +95,8 @@ LOCKS_TEST(threads_of_one_client_pass_it_with_growing_fences)
 
 LOCKS_TEST(another_clients_waiter_gets_its_turn)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_lock *other = locking_calm(f, lk_lock);
     ledger *l = ledger_new();
     chain c = {.number = 1};
 
@@ -216,7 +216,7 @@ LOCKS_TEST(a_lost_hold_is_not_passed)
 {
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    lk_lock *operator_lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *operator_lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
     uint64_t fence = lk_hold_fence(hold);
     taker *t = locking_take(f, lock, LONG_MS, NULL);
@@ -235,8 +235,7 @@ LOCKS_TEST(a_lost_hold_is_not_passed)
 /* Once the server does not know the hold any more, passes end as well. */
 LOCKS_TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked)
 {
-    lk_client *client = locking_open(f, NULL);
-    lk_lock *lock = locking_lock(f, client, "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     ledger *l = ledger_new();
     chain c = {.number = 1};
 
@@ -256,8 +255,7 @@ LOCKS_TEST(a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked)
 
 LOCKS_TEST(while_the_server_stands_still_passes_end_with_the_budget)
 {
-    lk_client *client = locking_open(f, NULL);
-    lk_lock *lock = locking_lock(f, client, "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     ledger *l = ledger_new();
     chain c = {.number = 1};
     int granted;
@@ -280,8 +278,7 @@ LOCKS_TEST(while_the_server_stands_still_passes_end_with_the_budget)
 
 LOCKS_TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences)
 {
-    lk_client *client = locking_open(f, NULL);
-    lk_lock *lock = locking_lock(f, client, "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     ledger *l = ledger_new();
     chain c = {.number = 1};
 
@@ -298,7 +295,4 @@ LOCKS_TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences)
     ledger_free(l);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -73,7 +73,8 @@ static lk_hold *work(locking *f, lk_client **ret_client)
     assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
     hold = locking_hold(locking_lock(f, client, "n"));
     assert_true(lk_hold_fd(hold) >= 0);
-    locking_take(f, f->locks[f->lock_count - 1], LK_FOREVER, NULL);
+    locking_take(f, (lk_lock *)f->handles[f->handle_count - 1], LK_FOREVER,
+                 NULL);
     locking_wait_waiting(client, 1);
     locking_wait_connects(client, 2);
     *ret_client = client;
@@ -230,7 +231,7 @@ LOCKS_TEST(a_client_leaves_no_descriptor_and_no_thread)
 
         assert_status(lk_hold_release(hold), LK_OK);
         assert_status(taker_release(f->takers.all[round]), LK_OK);
-        locking_free_lock(f, f->locks[round]);
+        locking_free(f, f->handles[round]);
         locking_free_client(f, client);
         numbers_read("/proc/self/fd", round == 0 ? before : after, 0);
     }
@@ -291,7 +292,4 @@ static int start(void **state)
     return locking_start_server(state);
 }
 
-int main(void)
-{
-    return check_all(start, locking_stop_server);
-}
+CHECK_GROUP(start, locking_stop_server)

@@ -21,10 +21,10 @@ enum { SOON_MS = 10000 };
 static const char *holder_of(lk_client *client)
 {
     static char owner[80];
-    lk_kind kind;
+    lk_kind found;
     lk_info *info = NULL;
 
-    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
+    assert_status(lk_who(client, "n", &found, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
     (void)snprintf(owner, sizeof(owner), "%s", info->holders[0]->owner);
     lk_info_free(info);
@@ -68,11 +68,6 @@ static void count(lk_hold *hold, uint64_t remaining_ms, void *data)
         atomic_fetch_add((atomic_int *)data, 1);
 }
 
-static bool is_counted(void *data)
-{
-    return atomic_load((atomic_int *)data) == 1;
-}
-
 LOCKS_TEST(a_revoked_hold_is_told_in_every_way)
 {
     lk_client *client = locking_open_calm(f, NULL);
@@ -87,7 +82,7 @@ LOCKS_TEST(a_revoked_hold_is_told_in_every_way)
     assert_in_range(left_ms, 1, 30000);
     assert_revoked(hold);
     assert_int_equal(poll(&fd, 1, SOON_MS), 1);
-    assert_true(wait_until(is_counted, &losses, SOON_MS));
+    assert_soon(atomic_load(&losses) == 1, SOON_MS);
     assert_non_null(
         strstr(lk_hold_release(hold) == LK_ELOST ? lk_last_error() : "",
                "an operator ended it"));
@@ -98,7 +93,7 @@ LOCKS_TEST(nobody_is_let_in_before_the_holder_has_let_go)
 {
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     int64_t left_ms = 0;
     char owner[80];
     taker *t;
@@ -175,7 +170,7 @@ LOCKS_TEST(an_exported_hold_is_lost_to_who_imports_it)
 {
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     char text[LK_EXPORT_SIZE];
     int64_t left_ms = 0;
 
@@ -207,7 +202,7 @@ LOCKS_TEST(an_imported_hold_is_told_at_once)
 }
 
 /* It comes back to the client that exported it. */
-static void come_home(locking *f, const lk_acquire_options *how)
+LOCKS_TEST(one_that_came_home_is_told_as_well)
 {
     /* Not asked for again before it has to be told. */
     const lk_acquire_options fixed = {LK_ACQUIRE_OPTIONS_INIT,
@@ -221,24 +216,10 @@ static void come_home(locking *f, const lk_acquire_options *how)
 
     assert_status(lk_lock_acquire(lock, 0, &fixed, &hold), LK_OK);
     assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    assert_status(lk_lock_import(lock, text, how, &hold), LK_OK);
+    assert_status(lk_lock_import(lock, text, NULL, &hold), LK_OK);
     assert_status(lk_revoke(other, "n", holder_of(other), &left_ms), LK_OK);
     assert_revoked(hold);
     assert_status(lk_hold_release(hold), LK_ELOST);
-}
-
-LOCKS_TEST(one_that_came_home_is_told_as_well)
-{
-    come_home(f, NULL);
-}
-
-/* The message names the claim that was exported. */
-LOCKS_TEST(one_that_is_borrowed_at_home_is_told_as_well)
-{
-    const lk_acquire_options borrows = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .borrow = LK_BORROW};
-
-    come_home(f, &borrows);
 }
 
 LOCKS_TEST(a_client_that_is_shut_down_lets_go)
@@ -276,25 +257,20 @@ static void revoke_and_release(locking *f, lk_hold *hold)
 
 LOCKS_TEST(a_fair_lock_is_revoked)
 {
-    lk_fairlock *fairlock = NULL;
+    lk_fairlock *fairlock = locking_of(f, lk_fairlock, locking_open(f, NULL));
     lk_hold *hold = NULL;
     int64_t left_ms = 0;
 
-    assert_status(lk_fairlock_new(&fairlock, locking_open(f, NULL), "n", NULL),
-                  LK_OK);
     assert_status(lk_fairlock_acquire(fairlock, 0, NULL, &hold), LK_OK);
     revoke_and_release(f, hold);
     assert_status(lk_fairlock_revoke(fairlock, JAVA, &left_ms), LK_ENOTHELD);
-    lk_fairlock_free(fairlock);
 }
 
 LOCKS_TEST(readers_and_writers_are_revoked)
 {
-    lk_rwlock *rwlock = NULL;
+    lk_rwlock *rwlock = locking_of(f, lk_rwlock, locking_open(f, NULL));
     lk_hold *hold = NULL;
 
-    assert_status(lk_rwlock_new(&rwlock, locking_open(f, NULL), "n", NULL),
-                  LK_OK);
     assert_status(lk_rwlock_acquire_read(rwlock, 0, NULL, &hold), LK_OK);
     revoke_and_release(f, hold);
     assert_status(lk_rwlock_acquire_write(rwlock, SOON_MS, NULL, &hold), LK_OK);
@@ -302,7 +278,6 @@ LOCKS_TEST(readers_and_writers_are_revoked)
     assert_status(lk_rwlock_acquire_upgradeable(rwlock, SOON_MS, NULL, &hold),
                   LK_OK);
     revoke_and_release(f, hold);
-    lk_rwlock_free(rwlock);
 }
 
 LOCKS_TEST(permits_are_revoked)
@@ -326,13 +301,13 @@ LOCKS_TEST(permits_are_revoked)
 /* No message is sent: its client finds out when it renews. */
 LOCKS_TEST(a_siglock_is_revoked)
 {
-    lk_siglock *siglock = NULL;
+    lk_siglock *siglock;
     lk_info *info = NULL;
     lk_hold *hold = NULL;
     int64_t left_ms = 0;
     char owner[80];
 
-    assert_status(lk_siglock_new(&siglock, open_quick(f), "n", NULL), LK_OK);
+    siglock = locking_of(f, lk_siglock, open_quick(f));
     assert_status(lk_siglock_acquire(siglock, 0, NULL, &hold), LK_OK);
     assert_status(lk_siglock_info(siglock, &info), LK_OK);
     (void)snprintf(owner, sizeof(owner), "%s", info->holders[0]->owner);
@@ -342,19 +317,15 @@ LOCKS_TEST(a_siglock_is_revoked)
     assert_revoked(hold);
     assert_status(lk_hold_release(hold), LK_ELOST);
     locking_wait_integer(f, 0, "EXISTS %s", "lock:n");
-    lk_siglock_free(siglock);
 }
 
 LOCKS_TEST(a_leader_is_revoked)
 {
-    lk_leader *leader = NULL;
+    lk_leader *leader = locking_of(f, lk_leader, locking_open(f, NULL));
     lk_hold *hold = NULL;
 
-    assert_status(lk_leader_new(&leader, locking_open(f, NULL), "n", NULL),
-                  LK_OK);
     assert_status(lk_leader_campaign(leader, 0, NULL, &hold), LK_OK);
     revoke_and_release(f, hold);
-    lk_leader_free(leader);
 }
 
 /* With one member all are lost, and given up together. */
@@ -403,7 +374,7 @@ LOCKS_TEST(revoking_has_async_forms)
 {
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, other, "n");
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     told first = {.status = LK_OK};
     told second = {.status = LK_OK};
     told third = {.status = LK_OK};
@@ -455,7 +426,4 @@ LOCKS_TEST(wrong_calls_are_refused)
     assert_status(lk_revoke(client, "n", JAVA, &left_ms), LK_ENOTHELD);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A hold that was exported and then revoked: its text still ends it. */
+/* A hold that was exported and then revoked: nobody has it by its text. */
 
 #include <latchkey/latchkey.h>
 
@@ -9,13 +9,11 @@
 #include "support/check.h"
 #include "support/locking.h"
 
-enum { SOON_MS = 10000 };
-
 /* One kind: its hold as text, and how it comes back. */
 typedef struct family {
     lk_status (*acquire)(lk_client *client, lk_hold **ret_hold);
     lk_status (*import)(lk_client *client, const char *text,
-                        const lk_acquire_options *options, lk_hold **ret_hold);
+                        lk_hold **ret_hold);
 } family;
 
 static lk_lock *lock_of(lk_client *client)
@@ -35,12 +33,11 @@ static lk_status lock_acquire(lk_client *client, lk_hold **ret_hold)
     return status;
 }
 
-static lk_status lock_import(lk_client *client, const char *text,
-                             const lk_acquire_options *options,
-                             lk_hold **ret_hold)
+static lk_status
+lock_import(lk_client *client, const char *text, lk_hold **ret_hold)
 {
     lk_lock *lock = lock_of(client);
-    lk_status status = lk_lock_import(lock, text, options, ret_hold);
+    lk_status status = lk_lock_import(lock, text, NULL, ret_hold);
 
     lk_lock_free(lock);
     return status;
@@ -72,12 +69,11 @@ static lk_status write_acquire(lk_client *client, lk_hold **ret_hold)
     return status;
 }
 
-static lk_status rwlock_import(lk_client *client, const char *text,
-                               const lk_acquire_options *options,
-                               lk_hold **ret_hold)
+static lk_status
+rwlock_import(lk_client *client, const char *text, lk_hold **ret_hold)
 {
     lk_rwlock *lock = rwlock_of(client);
-    lk_status status = lk_rwlock_import(lock, text, options, ret_hold);
+    lk_status status = lk_rwlock_import(lock, text, NULL, ret_hold);
 
     lk_rwlock_free(lock);
     return status;
@@ -101,70 +97,53 @@ static lk_status semaphore_acquire(lk_client *client, lk_hold **ret_hold)
     return status;
 }
 
-static lk_status semaphore_import(lk_client *client, const char *text,
-                                  const lk_acquire_options *options,
-                                  lk_hold **ret_hold)
+static lk_status
+semaphore_import(lk_client *client, const char *text, lk_hold **ret_hold)
 {
     lk_semaphore *semaphore = semaphore_of(client);
-    lk_status status = lk_semaphore_import(semaphore, text, options, ret_hold);
+    lk_status status = lk_semaphore_import(semaphore, text, NULL, ret_hold);
 
     lk_semaphore_free(semaphore);
     return status;
 }
 
-/* Revokes the one hold of "n". */
-static void revoke(lk_client *client)
+/* Who holds "n"; it stands until the next call. */
+static const char *owner_of(lk_client *client, bool revoked)
 {
-    lk_kind kind;
+    static char owner[96];
+    lk_kind found;
     lk_info *info = NULL;
-    int64_t left_ms = 0;
 
-    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
+    assert_status(lk_who(client, "n", &found, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
-    assert_false(info->holders[0]->revoked);
-    assert_status(lk_revoke(client, "n", info->holders[0]->owner, &left_ms),
-                  LK_OK);
-    assert_true(left_ms > 0);
+    assert_int_equal(info->holders[0]->revoked, revoked);
+    (void)snprintf(owner, sizeof(owner), "%s", info->holders[0]->owner);
     lk_info_free(info);
+    return owner;
 }
 
-static void assert_free(lk_client *client, const family *of)
+/* It stays held, and ends by its owner's name. */
+static void assert_stands(locking *f, const family *of)
 {
+    lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
+    char text[LK_EXPORT_SIZE];
     lk_hold *hold = NULL;
+    int64_t left_ms = 0;
 
+    assert_status(of->acquire(client, &hold), LK_OK);
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    hold = NULL;
+    assert_status(lk_revoke(last, "n", owner_of(last, false), &left_ms), LK_OK);
+    assert_true(left_ms > 0);
+    assert_status(of->import(last, text, &hold), LK_ELOST);
+    assert_null(hold);
+    assert_status(lk_break(last, "n", owner_of(last, true)), LK_OK);
+    assert_status(of->import(last, text, &hold), LK_ELOST);
     assert_status(of->acquire(client, &hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void assert_ends(locking *f, const family *of)
-{
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
-                                     .borrow = LK_BORROW_TO_RELEASE};
-    lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
-    char text[LK_EXPORT_SIZE];
-    lk_hold *hold = NULL;
-    lk_info *info = NULL;
-    lk_kind kind;
-
-    assert_status(of->acquire(client, &hold), LK_OK);
-    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    revoke(client);
-    assert_status(of->import(last, text, &borrow, &hold), LK_ELOST);
-    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
-    assert_int_equal(info->holder_count, 1);
-    assert_true(info->holders[0]->revoked);
-    lk_info_free(info);
-    assert_status(of->import(last, text, &ends, &hold), LK_OK);
-    assert_status(lk_hold_check(hold), LK_ELOST);
-    assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
-    assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_status(lk_client_shutdown(last, SOON_MS), LK_OK);
-    assert_free(client, of);
-}
-
-LOCKS_TEST(its_text_ends_what_was_revoked)
+LOCKS_TEST(what_was_revoked_is_not_had_by_its_text)
 {
     static const family families[] = {{lock_acquire, lock_import},
                                       {read_acquire, rwlock_import},
@@ -172,51 +151,9 @@ LOCKS_TEST(its_text_ends_what_was_revoked)
                                       {semaphore_acquire, semaphore_import}};
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        assert_ends(f, &families[i]);
+        assert_stands(f, &families[i]);
         server_flush(f->server);
     }
 }
 
-/* What was not revoked is had as it is with a borrow of 1. */
-LOCKS_TEST(what_stands_is_borrowed)
-{
-    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
-                                     .borrow = LK_BORROW_TO_RELEASE};
-    const lk_acquire_options more = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 3};
-    lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
-    char text[LK_EXPORT_SIZE];
-    lk_hold *hold = NULL;
-
-    assert_status(lock_acquire(client, &hold), LK_OK);
-    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    assert_status(lock_import(last, text, &more, &hold), LK_EINVAL);
-    assert_status(lock_import(last, text, &ends, &hold), LK_OK);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_false(locking_exists(f, "n"));
-}
-
-/* A text that is old ends nobody's hold. */
-LOCKS_TEST(what_has_ended_is_not_had)
-{
-    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
-                                     .borrow = LK_BORROW_TO_RELEASE};
-    lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
-    char text[LK_EXPORT_SIZE];
-    lk_hold *hold = NULL, *other = NULL;
-
-    assert_status(lock_acquire(client, &hold), LK_OK);
-    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    assert_status(lock_import(last, text, &ends, &hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(lock_import(last, text, &ends, &hold), LK_ELOST);
-    assert_status(lock_acquire(client, &other), LK_OK);
-    revoke(client);
-    assert_status(lock_import(last, text, &ends, &hold), LK_ELOST);
-    (void)lk_hold_release(other);
-}
-
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -38,7 +38,7 @@ LOCKS_TEST(it_runs_under_the_lock_and_answers_what_the_function_did)
 {
     static const lk_status answers[] = {LK_OK, LK_EBUSY, LK_EINDOUBT,
                                         LK_EINVAL};
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         job j = {.fixture = f, .answer = answers[i]};
@@ -54,8 +54,8 @@ LOCKS_TEST(it_runs_under_the_lock_and_answers_what_the_function_did)
 
 LOCKS_TEST(what_is_not_acquired_is_not_run)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     job j = {.fixture = f, .answer = LK_OK};
 
     assert_status(lk_lock_run(lock, 0, NULL, look, &j), LK_EBUSY);
@@ -78,7 +78,7 @@ static lk_status outlive_the_lease(lk_hold *hold, void *data)
 LOCKS_TEST(a_hold_that_was_lost_is_the_answer_whatever_the_function_did)
 {
     static const lk_status answers[] = {LK_OK, LK_EBUSY, LK_ENOMEM};
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 50};
 
@@ -103,7 +103,7 @@ static lk_status delete_the_key(lk_hold *hold, void *data)
 /* Nobody knew of it before the release. */
 LOCKS_TEST(a_hold_that_was_deleted_is_the_answer)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     job j = {.fixture = f, .answer = LK_OK};
 
     assert_status(lk_lock_run(lock, SOON_MS, NULL, delete_the_key, &j),
@@ -141,7 +141,8 @@ static lk_status freeze(lk_hold *hold, void *data)
 LOCKS_TEST(a_release_in_doubt_does_not_change_the_answer)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = 100};
+                                       .command_timeout_ms =
+                                           wait_limit_ms(100)};
     lk_lock *lock = locking_lock(f, locking_open(f, &options), "n");
     job j = {.fixture = f, .answer = LK_OK};
     lk_status status = lk_lock_run(lock, SOON_MS, NULL, freeze, &j);
@@ -156,12 +157,12 @@ static lk_status run_again(lk_hold *hold, void *data)
     job *j = data;
 
     j->fence = lk_hold_fence(hold);
-    return lk_lock_run(j->fixture->locks[0], 0, NULL, look, j);
+    return lk_lock_run(j->fixture->handles[0], 0, NULL, look, j);
 }
 
 LOCKS_TEST(it_may_be_run_within_itself)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     job j = {.fixture = f, .answer = LK_OK};
 
     assert_status(lk_lock_run(lock, 0, NULL, run_again, &j), LK_OK);
@@ -231,8 +232,8 @@ LOCKS_TEST(a_guard_ends_with_each_turn_of_a_loop)
 LOCKS_TEST(a_guard_without_a_hold_does_nothing)
 {
     lk_hold *none = NULL;
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
 
     lk_hold_guard_end(NULL);
     lk_hold_guard_end(&none);
@@ -241,7 +242,4 @@ LOCKS_TEST(a_guard_without_a_hold_does_nothing)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

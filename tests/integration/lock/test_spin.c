@@ -27,7 +27,7 @@ spin_lock(lk_client *client, uint64_t first_ms, uint64_t most_ms)
 
 LOCKS_TEST(a_spinner_gets_what_is_released)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = spin_lock(client, 1, 4);
     taker *t = locking_take(f, lock, LK_FOREVER, NULL);
@@ -67,7 +67,7 @@ static void assert_ended_empty_handed(lk_status status)
 
 LOCKS_TEST(a_spinner_that_waits_ends_in_time)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     lk_lock *lock = spin_lock(locking_open(f, NULL), 1, 128);
     lk_hold *none = NULL;
     uint64_t start = wait_now_ms();
@@ -83,7 +83,7 @@ LOCKS_TEST(a_spinner_that_waits_ends_in_time)
 /* The pauses double: many tries in a second would be a defect. */
 LOCKS_TEST(the_pauses_grow)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = spin_lock(client, 1, 128);
     lk_hold *none = NULL;
@@ -168,7 +168,4 @@ LOCKS_TEST(spinners_and_queuers_exclude_each_other)
     free(crowd);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

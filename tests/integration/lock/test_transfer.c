@@ -134,8 +134,7 @@ LOCKS_TEST(a_fixed_lease_begins_anew_and_is_not_renewed)
 {
     lk_client *other = locking_open(f, NULL);
     const unsigned lease_ms = wait_lease_ms();
-    lk_hold *hold =
-        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), lease_ms);
+    lk_hold *hold = locking_hold_for(locking_new(f, lk_lock), lease_ms);
     char text[LK_EXPORT_SIZE];
 
     locking_pass_time(lease_ms / 2);
@@ -150,7 +149,7 @@ LOCKS_TEST(a_fixed_lease_begins_anew_and_is_not_renewed)
 
 LOCKS_TEST(it_may_come_home)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock);
     uint64_t fence = lk_hold_fence(hold);
     char text[LK_EXPORT_SIZE];
@@ -192,15 +191,15 @@ LOCKS_TEST(who_has_exported_it_holds_it_no_more)
 
     locking_export(hold, text);
     assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_EBUSY);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_true(locking_exists(f, "n"));
-    hold = locking_import(locking_lock(f, locking_open(f, NULL), "n"), text);
+    hold = locking_import(locking_new(f, lk_lock), text);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
 LOCKS_TEST(what_is_not_exported_is_still_held)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(lock), *again = locking_hold(lock);
     char text[LK_EXPORT_SIZE];
 
@@ -217,7 +216,7 @@ LOCKS_TEST(what_is_not_exported_is_still_held)
 
 LOCKS_TEST(a_lost_hold_is_not_exported)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold_for(lock, 50);
     char text[LK_EXPORT_SIZE] = "untouched";
 
@@ -245,7 +244,7 @@ LOCKS_TEST(an_exported_hold_calls_nobody)
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &calls), LK_OK);
     locking_export(hold, text);
     locking_wait_integer(f, 0, "EXISTS %s", "n");
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_int_equal(atomic_load(&calls), 0);
 }
 
@@ -311,7 +310,7 @@ LOCKS_TEST(a_wait_behind_it_queues_when_it_is_exported)
     locking_wait_waiting(client, 1);
     locking_export(hold, text);
     locking_wait_queued(f, "n", 1);
-    hold = locking_import(locking_lock(f, locking_open(f, NULL), "n"), text);
+    hold = locking_import(locking_new(f, lk_lock), text);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
 }
@@ -321,7 +320,7 @@ LOCKS_TEST(the_owner_named_at_the_import_re_enters)
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     lk_hold *again = NULL;
     char text[LK_EXPORT_SIZE];
 
@@ -336,7 +335,4 @@ LOCKS_TEST(the_owner_named_at_the_import_re_enters)
     lk_owner_free(options.owner);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -17,8 +17,8 @@ enum { LONG_MS = 10000 };
 
 LOCKS_TEST(a_released_hold_is_not_imported)
 {
-    lk_lock *first = locking_lock(f, locking_open(f, NULL), "n");
-    lk_lock *second = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *first = locking_new(f, lk_lock);
+    lk_lock *second = locking_new(f, lk_lock);
     lk_hold *hold = locking_hold(first), *stolen = NULL;
     char text[LK_EXPORT_SIZE];
 
@@ -57,8 +57,8 @@ LOCKS_TEST(a_text_is_good_for_one_import)
 
 LOCKS_TEST(nor_is_it_good_for_two_in_one_client)
 {
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *lock = locking_new(f, lk_lock);
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
@@ -74,8 +74,8 @@ LOCKS_TEST(nor_is_it_good_for_two_in_one_client)
 /* To the server the one who asks again is the same who has taken it. */
 LOCKS_TEST(a_text_from_before_an_export_is_worth_nothing)
 {
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold(locking_new(f, lk_lock));
+    lk_lock *lock = locking_new(f, lk_lock);
     char text[LK_EXPORT_SIZE], anew[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
@@ -83,7 +83,7 @@ LOCKS_TEST(a_text_from_before_an_export_is_worth_nothing)
     locking_export(locking_import(lock, text), anew);
     assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
     assert_null(none);
-    hold = locking_import(locking_lock(f, locking_open(f, NULL), "n"), anew);
+    hold = locking_import(locking_new(f, lk_lock), anew);
     assert_status(lk_lock_import(lock, anew, NULL, &none), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -92,10 +92,9 @@ LOCKS_TEST(a_text_from_before_an_export_is_worth_nothing)
 LOCKS_TEST(an_import_in_doubt_keeps_the_name_for_its_lease)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = 300,
+                                       .command_timeout_ms = wait_limit_ms(300),
                                        .offline_ms = 300};
-    lk_hold *hold =
-        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 60000);
+    lk_hold *hold = locking_hold_for(locking_new(f, lk_lock), 60000);
     proxy *p = proxy_start(server_socket(f->server));
     lk_client *client = locking_open_url(f, proxy_url(p), &options);
     lk_lock *lock = locking_lock(f, client, "n");
@@ -113,90 +112,6 @@ LOCKS_TEST(an_import_in_doubt_keeps_the_name_for_its_lease)
     proxy_stop(p);
 }
 
-/* ---- borrowing -------------------------------------------------------------- */
-
-static lk_hold *borrow_from(lk_lock *lock, const char *text)
-{
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_import(lock, text, &borrow, &hold), LK_OK);
-    return hold;
-}
-
-LOCKS_TEST(those_who_borrow_have_one_hold)
-{
-    lk_hold *hold =
-        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
-    uint64_t fence = lk_hold_fence(hold);
-    char text[LK_EXPORT_SIZE];
-    lk_hold *first, *second;
-
-    locking_export(hold, text);
-    first = borrow_from(locking_lock(f, locking_open_watchdog(f), "n"), text);
-    second = borrow_from(locking_lock(f, locking_open_watchdog(f), "n"), text);
-    assert_int_equal(lk_hold_fence(first), fence);
-    assert_int_equal(lk_hold_fence(second), fence);
-    assert_status(lk_hold_release(first), LK_OK);
-    assert_true(wait_until(hold_is_lost, second, LONG_MS));
-    assert_int_equal(lk_hold_loss(second), LK_LOSS_DELETED);
-    assert_status(lk_hold_release(second), LK_ELOST);
-}
-
-LOCKS_TEST(an_import_ends_what_was_borrowed)
-{
-    lk_hold *hold =
-        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
-    char text[LK_EXPORT_SIZE];
-    lk_hold *borrowed;
-
-    locking_export(hold, text);
-    borrowed =
-        borrow_from(locking_lock(f, locking_open_watchdog(f), "n"), text);
-    hold = locking_import(locking_lock(f, locking_open_watchdog(f), "n"), text);
-    assert_true(wait_until(hold_is_lost, borrowed, LONG_MS));
-    assert_int_equal(lk_hold_loss(borrowed), LK_LOSS_TAKEN);
-    assert_status(lk_hold_release(borrowed), LK_ELOST);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_true(locking_exists(f, "n"));
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_false(locking_exists(f, "n"));
-}
-
-LOCKS_TEST(what_is_borrowed_is_not_passed_on_within_its_client)
-{
-    lk_lock *lock = locking_lock(f, locking_open_watchdog(f), "n");
-    lk_hold *hold =
-        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
-    char text[LK_EXPORT_SIZE];
-    lk_hold *borrowed;
-    taker *t;
-
-    locking_export(hold, text);
-    borrowed = borrow_from(lock, text);
-    t = locking_take(f, lock, LK_FOREVER, NULL);
-    locking_wait_queued(f, "n", 1);
-    hold = locking_import(locking_lock(f, locking_open_watchdog(f), "n"), text);
-    (void)lk_hold_release(borrowed);
-    locking_wait_queued(f, "n", 1);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(taker_release(t), LK_OK);
-}
-
-LOCKS_TEST(only_an_exported_hold_is_borrowed)
-{
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = NULL;
-
-    assert_status(lk_lock_acquire(lock, 0, &borrow, &hold), LK_EINVAL);
-    assert_null(hold);
-    assert_false(locking_exists(f, "n"));
-}
-
 /* ---- text ----------------------------------------------------------------- */
 
 LOCKS_TEST(text_that_is_no_export_is_refused)
@@ -204,25 +119,34 @@ LOCKS_TEST(text_that_is_no_export_is_refused)
     static const char *const texts[] = {
         "",
         " ",
-        "latchkey1",
-        "latchkey1 lock",
-        "latchkey1 lock id 1 1 1000",
-        "latchkey1 lock id 1 1 1000 1",
-        "latchkey1 lock id 1 1 0 1 n",
-        "latchkey1 lock id x 1 1000 1 n",
-        "latchkey2 lock id 1 1 1000 1 n",
+        "latchkey2",
+        "latchkey2 lock",
+        "latchkey2 lock id 1 1 1000",
+        "latchkey2 lock id 1 1 1000 1",
+        "latchkey1 lock - id 1 1 1000 1 n",
+        "latchkey1 lock id 1 1 1000 1 n",
+        "latchkey3 lock id 1 1 1000 1 n",
         "lock id 1 1 1000 1 n",
-        "latchkey1 lock id 1 1 99999999999999999999 1 n",
-        "latchkey1 lock - id 1 1 1x00 1 n",
-        "latchkey1 lock - id 1x 1 1000 1 n",
-        "latchkey1 lock - id 1 1x 1000 1 n",
-        "latchkey1 lock - id -1 1 1000 1 n",
-        "latchkey1 lock - id 1 99999999999999999999 1000 1 n",
-        ("latchkey1 lock - 01234567890123456789012345678901234567890123456789"
+        "latchkey2 lock id 1 1 0 1 n",
+        "latchkey2 lock id 1 1 1x00 1 n",
+        "latchkey2 lock id 1 1 01000 1 n",
+        "latchkey2 lock id 1 1 99999999999999999999 1 n",
+        "latchkey2 lock id x 1 1000 1 n",
+        "latchkey2 lock id 1x 1 1000 1 n",
+        "latchkey2 lock id -1 1 1000 1 n",
+        "latchkey2 lock id 1 1x 1000 1 n",
+        "latchkey2 lock id 2 1 1000 1 n",
+        "latchkey2 lock id 0 1 1000 1 n",
+        "latchkey2 lock id 1 99999999999999999999 1000 1 n",
+        "latchkey2 lock id 1 1 1000 2 n",
+        "latchkey2 lock id 1 1 1000 x n",
+        "latchkey2 lock id 1 1 1000 01 n",
+        "latchkey2 lock id 1 1 1000  n",
+        ("latchkey2 lock 01234567890123456789012345678901234567890123456789"
          "01234567890123 1 1 1000 1 n"),
         "{\"name\": \"n\"}",
     };
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_new(f, lk_lock);
     lk_hold *hold = NULL;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -253,7 +177,4 @@ LOCKS_TEST(an_export_of_another_name_is_refused)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -21,9 +21,8 @@ typedef struct seen {
     const char *expected;
 } seen;
 
-static bool is_said(void *data)
+static bool is_said(const seen *s)
 {
-    const seen *s = data;
     lk_info *info;
     bool said;
 
@@ -40,7 +39,7 @@ static void assert_said(lk_lock *lock, const char *expected)
 {
     seen s = {.lock = lock, .expected = expected};
 
-    assert_true(wait_until(is_said, &s, SOON_MS));
+    assert_soon(is_said(&s), SOON_MS);
 }
 
 /* What a test holds until its end. */
@@ -185,7 +184,4 @@ CHECK_TEST(the_lines_of_a_record_are_read)
     assert_string_equal(lk__record_waits_for(&record, 5), "yes");
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

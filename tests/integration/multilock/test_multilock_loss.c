@@ -39,29 +39,28 @@ static bool is_readable(int fd, unsigned wait_ms)
 }
 
 /* A client that finds out within a second what it has lost. */
-static lk_client *open_quick(multilocking *f, uint64_t dispatch)
+static lk_client *open_quick(locking *f, uint64_t dispatch)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .dispatch = dispatch,
                                        .watchdog_ms = WATCHDOG_MS};
 
-    return locking_open_calm(f->base, &options);
+    return locking_open_calm(f, &options);
 }
 
 /* The key of one member goes. */
-static void take_away(multilocking *f, const char *name)
+static void take_away(locking *f, const char *name)
 {
     char command[32];
 
     (void)snprintf(command, sizeof(command), "DEL %s", name);
-    assert_int_equal(server_integer(f->base->server, command), 1);
+    assert_int_equal(server_integer(f->server, command), 1);
 }
 
-static void the_loss_of_one_is_the_loss_of_all(void **state)
+LOCKS_TEST(the_loss_of_one_is_the_loss_of_all)
 {
-    multilocking *f = *state;
     lk_client *client = open_quick(f, 0);
-    lk_hold *hold = multi_hold(multi_of(f, client, "abc"));
+    lk_hold *hold = locking_hold(multi_of(f, client, "abc"));
     uint64_t fence = lk_multilock_fence(hold, 1);
     int fd = lk_hold_fd(hold);
     news n = {0};
@@ -71,7 +70,7 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
     take_away(f, "b");
     call_wait_count(&n.losses, 1, NULL);
-    assert_words(lk_hold_check(hold), LK_ELOST, "no longer knows it");
+    assert_says(lk_hold_check(hold), LK_ELOST, "no longer knows it");
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_true(is_readable(fd, SOON_MS));
@@ -79,17 +78,16 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     assert_true(is_readable(fd, NOW));
     assert_true(lk_hold_lost_for_ms(hold) < wait_scaled_ms(SOON_MS));
     assert_int_equal(lk_multilock_fence(hold, 1), fence);
-    assert_words(lk_hold_extend(hold, 1000), LK_ELOST, "no longer knows it");
-    assert_words(lk_hold_release(hold), LK_ELOST, "no longer knows it");
+    assert_says(lk_hold_extend(hold, 1000), LK_ELOST, "no longer knows it");
+    assert_says(lk_hold_release(hold), LK_ELOST, "no longer knows it");
     assert_int_equal(n.losses, 1);
     assert_int_equal(n.notices, 0);
 }
 
-static void with_dispatch_the_others_are_released_at_once(void **state)
+LOCKS_TEST(with_dispatch_the_others_are_released_at_once)
 {
-    multilocking *f = *state;
     lk_client *client = open_quick(f, 1);
-    lk_hold *hold = multi_hold(multi_of(f, client, "abc"));
+    lk_hold *hold = locking_hold(multi_of(f, client, "abc"));
     news n = {0};
 
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
@@ -101,33 +99,31 @@ static void with_dispatch_the_others_are_released_at_once(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_loss_in_one_client_releases_what_another_holds(void **state)
+LOCKS_TEST(a_loss_in_one_client_releases_what_another_holds)
 {
-    multilocking *f = *state;
     lk_client *one = open_quick(f, 0);
     lk_client *two = open_quick(f, 0);
     lk_multilock *set = multi_of(f, one, "a");
     lk_hold *hold;
 
     assert_status(lk_multilock_add_all(set, multi_of(f, two, "b")), LK_OK);
-    hold = multi_hold(set);
+    hold = locking_hold(set);
     take_away(f, "b");
     multi_assert_free(f, "ab");
     assert_status(lk_hold_release(hold), LK_ELOST);
 
-    hold = multi_hold(set);
+    hold = locking_hold(set);
     assert_status(lk_client_shutdown(two, SOON_MS), LK_OK);
     multi_assert_free(f, "ab");
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
     assert_status(lk_hold_release(hold), LK_ECLOSED);
 }
 
-static void an_end_of_a_lease_is_a_loss_by_the_clock(void **state)
+LOCKS_TEST(an_end_of_a_lease_is_a_loss_by_the_clock)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     unsigned lease_ms = wait_lease_ms();
-    lk_hold *hold = multi_hold_for(multi_of(f, client, "ab"), lease_ms);
+    lk_hold *hold = locking_hold_for(multi_of(f, client, "ab"), lease_ms);
     int fd = lk_hold_fd(hold);
     uint64_t begin = wait_now_ms();
     news n = {0};
@@ -147,12 +143,11 @@ static void an_end_of_a_lease_is_a_loss_by_the_clock(void **state)
 }
 
 /* Each member has a notice of its own; the holder is told once for all. */
-static void a_notice_comes_again_after_an_extension(void **state)
+LOCKS_TEST(a_notice_comes_again_after_an_extension)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     unsigned lease_ms = wait_lease_ms();
-    lk_hold *hold = multi_hold_for(multi_of(f, client, "abcd"), lease_ms);
+    lk_hold *hold = locking_hold_for(multi_of(f, client, "abcd"), lease_ms);
     news n = {0};
 
     assert_status(lk_hold_on_lost(hold, lease_ms / 2, on_lost, &n), LK_OK);
@@ -164,32 +159,30 @@ static void a_notice_comes_again_after_an_extension(void **state)
     assert_int_equal(n.losses, 0);
 }
 
-static void lock_with_lease(multilocking *f, lk_multilock *set,
-                            const char *name, unsigned lease_ms)
+static void lock_with_lease(locking *f, lk_multilock *set, const char *name,
+                            unsigned lease_ms)
 {
     const lk_lock_options options = {LK_LOCK_OPTIONS_INIT,
                                      .lease_ms = lease_ms};
     lk_lock *lock = NULL;
 
-    assert_status(lk_lock_new(&lock, f->base->clients[0], name, &options),
-                  LK_OK);
-    f->base->locks[f->base->lock_count++] = lock;
+    assert_status(lk_lock_new(&lock, f->clients[0], name, &options), LK_OK);
+    (void)locking_keep(f, kinds[KIND_LOCK], NULL, lock);
     assert_status(lk_multilock_add_lock(set, lock), LK_OK);
 }
 
 /* b's end draws near as well before a's has come. */
-static void the_notice_of_another_member_is_no_news(void **state)
+LOCKS_TEST(the_notice_of_another_member_is_no_news)
 {
-    multilocking *f = *state;
     unsigned lease_ms = wait_lease_ms();
     lk_multilock *set = multi_empty(f);
     lk_hold *hold;
     news n = {0};
 
-    (void)locking_open_calm(f->base, NULL);
+    (void)locking_open_calm(f, NULL);
     lock_with_lease(f, set, "a", lease_ms);
     lock_with_lease(f, set, "b", lease_ms / 10 * 13);
-    hold = multi_hold(set);
+    hold = locking_hold(set);
     assert_status(lk_hold_on_lost(hold, lease_ms * UINT64_C(8) / 10, on_lost,
                                   &n),
                   LK_OK);
@@ -198,11 +191,10 @@ static void the_notice_of_another_member_is_no_news(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_callback_is_told_of_what_was_lost_before(void **state)
+LOCKS_TEST(a_callback_is_told_of_what_was_lost_before)
 {
-    multilocking *f = *state;
     lk_client *client = open_quick(f, 0);
-    lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
+    lk_hold *hold = locking_hold(multi_of(f, client, "ab"));
     news n = {0}, later = {0};
 
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
@@ -225,11 +217,10 @@ static void release_within(lk_hold *hold, uint64_t remaining_ms, void *data)
         (void)atomic_fetch_add(&n->losses, 1);
 }
 
-static void the_callback_of_a_loss_may_release(void **state)
+LOCKS_TEST(the_callback_of_a_loss_may_release)
 {
-    multilocking *f = *state;
     lk_client *client = open_quick(f, 0);
-    lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
+    lk_hold *hold = locking_hold(multi_of(f, client, "ab"));
     news n = {0};
 
     assert_status(lk_hold_on_lost(hold, 0, release_within, &n), LK_OK);
@@ -240,25 +231,24 @@ static void the_callback_of_a_loss_may_release(void **state)
 
 /* ---- while others are waited for ---- */
 
-static void what_is_lost_during_the_wait_is_acquired_again(void **state)
+LOCKS_TEST(what_is_lost_during_the_wait_is_acquired_again)
 {
-    multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_client *other = locking_open_calm(f->base, NULL);
-    lk_lock *a = locking_lock(f->base, other, "a");
-    lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
-    taker *t = multi_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_client *other = locking_open_calm(f, NULL);
+    lk_lock *a = locking_lock(f, other, "a");
+    lk_hold *b = locking_hold(locking_lock(f, other, "b"));
+    taker *t = locking_take(f, multi_of(f, client, "abc"), LK_FOREVER, NULL);
     taker *thief;
 
-    locking_wait_queued(f->base, "b", 1);
-    thief = locking_take(f->base, a, LK_FOREVER, NULL);
-    locking_wait_queued(f->base, "a", 1);
+    locking_wait_queued(f, "b", 1);
+    thief = locking_take(f, a, LK_FOREVER, NULL);
+    locking_wait_queued(f, "a", 1);
     assert_status(lk_lock_force_release(a), LK_OK);
     assert_status(taker_join(thief), LK_OK);
-    locking_wait_queued(f->base, "b", 0); /* it does not wait with nothing */
-    locking_wait_queued(f->base, "a", 1);
+    locking_wait_queued(f, "b", 0); /* it does not wait with nothing */
+    locking_wait_queued(f, "a", 1);
     assert_status(taker_release(thief), LK_OK);
-    locking_wait_queued(f->base, "b", 1);
+    locking_wait_queued(f, "b", 1);
     assert_status(lk_hold_release(b), LK_OK);
     assert_status(taker_join(t), LK_OK);
     multi_assert_held(f, "abc");
@@ -267,17 +257,15 @@ static void what_is_lost_during_the_wait_is_acquired_again(void **state)
     multi_assert_free(f, "abc");
 }
 
-static void the_shutdown_of_one_client_ends_the_wait_in_another(void **state)
+LOCKS_TEST(the_shutdown_of_one_client_ends_the_wait_in_another)
 {
-    multilocking *f = *state;
-
     for (uint64_t dispatch = 0; dispatch < 2; dispatch++) {
         const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                            .dispatch = dispatch};
-        lk_client *one = locking_open(f->base, &options);
-        lk_client *two = locking_open_calm(f->base, NULL);
-        lk_client *other = locking_open(f->base, NULL);
-        lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
+        lk_client *one = locking_open(f, &options);
+        lk_client *two = locking_open_calm(f, NULL);
+        lk_client *other = locking_open(f, NULL);
+        lk_hold *b = locking_hold(locking_lock(f, other, "b"));
         lk_multilock *set = multi_of(f, one, "a");
         call c = {0};
 
@@ -285,30 +273,13 @@ static void the_shutdown_of_one_client_ends_the_wait_in_another(void **state)
         assert_status(lk_multilock_acquire_async(set, LK_FOREVER, NULL,
                                                  call_on_acquire, &c),
                       LK_OK);
-        locking_wait_queued(f->base, "b", 1);
-        locking_free_client(f->base, one);
+        locking_wait_queued(f, "b", 1);
+        locking_free_client(f, one);
         assert_status(call_wait(&c, NULL), LK_ECLOSED);
-        locking_wait_queued(f->base, "b", 0);
+        locking_wait_queued(f, "b", 0);
         assert_status(lk_hold_release(b), LK_OK);
         multi_assert_free(f, "ab");
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MULTI_TEST(the_loss_of_one_is_the_loss_of_all),
-        MULTI_TEST(with_dispatch_the_others_are_released_at_once),
-        MULTI_TEST(a_loss_in_one_client_releases_what_another_holds),
-        MULTI_TEST(an_end_of_a_lease_is_a_loss_by_the_clock),
-        MULTI_TEST(a_notice_comes_again_after_an_extension),
-        MULTI_TEST(the_notice_of_another_member_is_no_news),
-        MULTI_TEST(a_callback_is_told_of_what_was_lost_before),
-        MULTI_TEST(the_callback_of_a_loss_may_release),
-        MULTI_TEST(what_is_lost_during_the_wait_is_acquired_again),
-        MULTI_TEST(the_shutdown_of_one_client_ends_the_wait_in_another),
-    };
-
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -36,37 +36,21 @@ static void on_number(lk_status status, int64_t number, void *data)
     on_done(status, data);
 }
 
-static void on_info(lk_status status, lk_info *info, void *data)
-{
-    (void)info;
-    on_done(status, data);
-}
-
 /* ---- arguments ---------------------------------------------------------------- */
 
 static void a_handle_that_is_null_is_refused(NO_STATE)
 {
     int64_t number = 7;
-    lk_info *info = NULL;
 
-    assert_words(lk_plain_semaphore_acquire(NULL, 1, 0, NULL), LK_EINVAL,
-                 "NULL");
-    assert_words(lk_plain_semaphore_release(NULL, 1), LK_EINVAL, "NULL");
     assert_words(lk_plain_semaphore_try_set(NULL, 1, 0), LK_EINVAL, "NULL");
     assert_words(lk_plain_semaphore_add(NULL, 1), LK_EINVAL, "NULL");
     assert_words(lk_plain_semaphore_drain(NULL, &number), LK_EINVAL, "NULL");
-    assert_words(lk_plain_semaphore_count(NULL, &number), LK_EINVAL, "NULL");
     assert_words(lk_plain_semaphore_delete(NULL), LK_EINVAL, "NULL");
-    assert_words(lk_plain_semaphore_info(NULL, &info), LK_EINVAL, "NULL");
     assert_int_equal(number, 7);
-    lk_plain_semaphore_free(NULL);
 }
 
 static void an_async_call_on_null_is_refused(NO_STATE)
 {
-    assert_status(lk_plain_semaphore_acquire_async(NULL, 1, 0, NULL, on_done,
-                                                   NULL),
-                  LK_EINVAL);
     assert_status(lk_plain_semaphore_release_async(NULL, 1, on_done, NULL),
                   LK_EINVAL);
     assert_status(lk_plain_semaphore_try_set_async(NULL, 1, 0, on_done, NULL),
@@ -75,35 +59,29 @@ static void an_async_call_on_null_is_refused(NO_STATE)
                   LK_EINVAL);
     assert_status(lk_plain_semaphore_drain_async(NULL, on_number, NULL),
                   LK_EINVAL);
-    assert_status(lk_plain_semaphore_count_async(NULL, on_number, NULL),
-                  LK_EINVAL);
     assert_status(lk_plain_semaphore_delete_async(NULL, on_done, NULL),
-                  LK_EINVAL);
-    assert_status(lk_plain_semaphore_info_async(NULL, on_info, NULL),
                   LK_EINVAL);
 }
 
 static void a_result_needs_a_place(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
-    lk_client *client = f->base->clients[0];
+    lk_client *client = f->clients[0];
+    lk_plain_semaphore *none = NULL;
 
     assert_words(lk_plain_semaphore_new(NULL, client, "n"), LK_EINVAL, "NULL");
+    assert_status(lk_plain_semaphore_new(&none, client, NULL), LK_EINVAL);
     assert_words(lk_plain_semaphore_drain(semaphore, NULL), LK_EINVAL, "NULL");
     assert_words(lk_plain_semaphore_count(semaphore, NULL), LK_EINVAL, "NULL");
-    assert_words(lk_plain_semaphore_info(semaphore, NULL), LK_EINVAL, "NULL");
     assert_int_equal(plain_value(f), 3);
 }
 
 static void an_async_call_needs_a_callback(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
 
-    assert_words(lk_plain_semaphore_acquire_async(semaphore, 1, 0, NULL, NULL,
-                                                  NULL),
-                 LK_EINVAL, "callback");
     assert_words(lk_plain_semaphore_release_async(semaphore, 1, NULL, NULL),
                  LK_EINVAL, "callback");
     assert_words(lk_plain_semaphore_try_set_async(semaphore, 1, 0, NULL, NULL),
@@ -112,11 +90,7 @@ static void an_async_call_needs_a_callback(void **state)
                  LK_EINVAL, "callback");
     assert_words(lk_plain_semaphore_drain_async(semaphore, NULL, NULL),
                  LK_EINVAL, "callback");
-    assert_words(lk_plain_semaphore_count_async(semaphore, NULL, NULL),
-                 LK_EINVAL, "callback");
     assert_words(lk_plain_semaphore_delete_async(semaphore, NULL, NULL),
-                 LK_EINVAL, "callback");
-    assert_words(lk_plain_semaphore_info_async(semaphore, NULL, NULL),
                  LK_EINVAL, "callback");
     assert_int_equal(plain_value(f), 3);
 }
@@ -124,7 +98,7 @@ static void an_async_call_needs_a_callback(void **state)
 /* Redisson does nothing then, and says that it did it. */
 static void a_count_of_none_is_refused(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
 
     assert_words(lk_plain_semaphore_acquire(semaphore, 0, 0, NULL), LK_EINVAL,
@@ -140,7 +114,7 @@ static void a_count_of_none_is_refused(void **state)
 
 static void a_number_out_of_the_range_is_refused(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
     const int64_t most = LK_PLAIN_SEMAPHORE_MAX;
 
@@ -162,7 +136,7 @@ static void a_number_out_of_the_range_is_refused(void **state)
 /* Only the server knows what is too many together. */
 static void an_overflow_is_refused(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
     const int64_t most = LK_PLAIN_SEMAPHORE_MAX;
 
@@ -177,56 +151,23 @@ static void an_overflow_is_refused(void **state)
 
 static void a_bad_time_is_refused(void **state)
 {
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_of_new_client(f);
+    locking *f = *state;
+    lk_plain_semaphore *semaphore = locking_new(f, lk_plain_semaphore);
 
     assert_words(lk_plain_semaphore_try_set(semaphore, 1, UINT64_MAX),
                  LK_EINVAL, "lease");
-    assert_false(locking_exists(f->base, "n"));
+    assert_false(locking_exists(f, "n"));
     assert_status(lk_plain_semaphore_try_set(semaphore, 1, 0), LK_OK);
     assert_words(lk_plain_semaphore_acquire(semaphore, 1, -2, NULL), LK_EINVAL,
                  "wait_ms");
     assert_int_equal(plain_value(f), 1);
 }
 
-/* Nothing is held: whatever speaks of a hold is a mistake. */
-static void an_owner_or_a_lease_is_refused(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_with(f, 3);
-    lk_owner *owner = NULL;
-    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 1000};
-
-    assert_status(lk_owner_new(&owner, f->base->clients[0]), LK_OK);
-    assert_words(lk_plain_semaphore_acquire(semaphore, 1, 0, &options),
-                 LK_EINVAL, "lease");
-    options = (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT, .owner = owner};
-    assert_words(lk_plain_semaphore_acquire(semaphore, 1, 0, &options),
-                 LK_EINVAL, "owner");
-    lk_owner_free(owner);
-    assert_int_equal(plain_value(f), 3);
-}
-
-static void a_bad_name_is_refused(void **state)
-{
-    static const char *const names[] = {"", "a{b", "{}x", "a}b{"};
-    plain *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
-    lk_plain_semaphore *semaphore = NULL;
-
-    assert_status(lk_plain_semaphore_new(&semaphore, client, NULL), LK_EINVAL);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        assert_status(lk_plain_semaphore_new(&semaphore, client, names[i]),
-                      LK_EINVAL);
-    assert_null(semaphore);
-    assert_status(lk_plain_semaphore_new(&semaphore, NULL, "n"), LK_EINVAL);
-}
-
 /* ---- what is not a bare counter ------------------------------------------------- */
 
 /* Every call that asks the server is refused. */
 static void
-assert_untouched(plain *f, lk_plain_semaphore *semaphore, lk_status expected)
+assert_untouched(locking *f, lk_plain_semaphore *semaphore, lk_status expected)
 {
     int64_t number = 7;
     lk_info *info = NULL;
@@ -243,69 +184,58 @@ assert_untouched(plain *f, lk_plain_semaphore *semaphore, lk_status expected)
     assert_status(lk_plain_semaphore_info(semaphore, &info), expected);
     assert_int_equal(number, 7);
     assert_null(info);
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 1);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 1);
 }
 
 static void a_key_of_another_type_is_not_touched(void **state)
 {
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_of_new_client(f);
+    locking *f = *state;
+    lk_plain_semaphore *semaphore = locking_new(f, lk_plain_semaphore);
 
-    assert_int_equal(server_integer(f->base->server, "HSET n a 1"), 1);
+    assert_int_equal(server_integer(f->server, "HSET n a 1"), 1);
     assert_untouched(f, semaphore, LK_ETYPE);
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
-    free(server_string(f->base->server, "SET n many"));
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
+    free(server_string(f->server, "SET n many"));
     assert_untouched(f, semaphore, LK_ETYPE);
-}
-
-static void a_lock_is_not_touched(void **state)
-{
-    plain *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
-    lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
-
-    assert_untouched(f, plain_of(f, client), LK_ETYPE);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
 }
 
 /* As Redisson's PermitExpirableSemaphore writes it. */
 static void leased_permits_are_not_touched(void **state)
 {
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_of_new_client(f);
+    locking *f = *state;
+    lk_plain_semaphore *semaphore = locking_new(f, lk_plain_semaphore);
 
-    free(server_string(f->base->server, "SET n 5"));
-    assert_int_equal(server_integer(f->base->server, "ZADD {n}:timeout 1 %b",
+    free(server_string(f->server, "SET n 5"));
+    assert_int_equal(server_integer(f->server, "ZADD {n}:timeout 1 %b",
                                     "0123456789abcdef", (size_t)16),
                      1);
     assert_untouched(f, semaphore, LK_ETYPE);
     assert_int_equal(plain_value(f), 5);
-    assert_int_equal(server_integer(f->base->server, "DEL {n}:timeout"), 1);
+    assert_int_equal(server_integer(f->server, "DEL {n}:timeout"), 1);
     assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_OK);
 }
 
 static void another_layout_is_not_touched(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
 
-    free(server_string(f->base->server, "SET latchkey:{n}:r 3c"));
+    free(server_string(f->server, "SET latchkey:{n}:r 3c"));
     assert_untouched(f, semaphore, LK_EMISMATCH);
     assert_int_equal(plain_value(f), 3);
 }
 
 /* ---- what is left behind ---------------------------------------------------------- */
 
-static long long memo_length(plain *f)
+static long long memo_length(locking *f)
 {
-    return server_integer(f->base->server, "HLEN latchkey:{n}:m");
+    return server_integer(f->server, "HLEN latchkey:{n}:m");
 }
 
 /* Whatever was changed: the memory of it does not grow with the changes. */
 static void few_changes_are_remembered(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
 
     for (int i = 0; i < 200; i++) {
@@ -315,14 +245,14 @@ static void few_changes_are_remembered(void **state)
     /* The last change, what an answer of NOSCRIPT has had sent twice, and when
        to look through it next. */
     assert_in_range(memo_length(f), 1, 6);
-    assert_in_range(locking_pttl(f->base, "latchkey:{n}:m"), 600000, 660000);
+    assert_in_range(locking_pttl(f, "latchkey:{n}:m"), 600000, 660000);
 }
 
 static void who_only_takes_or_only_gives_is_forgotten_as_well(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *one = plain_with(f, 3);
-    lk_plain_semaphore *other = plain_of_new_client(f);
+    lk_plain_semaphore *other = locking_new(f, lk_plain_semaphore);
 
     for (int i = 0; i < 30; i++) {
         plain_take(one, 1, 0);
@@ -333,17 +263,17 @@ static void who_only_takes_or_only_gives_is_forgotten_as_well(void **state)
 
 static void whoever_waited_the_memory_stays_small(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 1);
-    lk_plain_semaphore *other = plain_of_new_client(f);
+    lk_plain_semaphore *other = locking_new(f, lk_plain_semaphore);
 
     for (int i = 0; i < 20; i++) {
-        plain_taker *t;
+        taker *t;
 
         plain_take(semaphore, 1, LK_FOREVER);
         t = plain_queue_up(f, other, 1, 1);
         plain_give(semaphore, 1);
-        assert_status(plain_join(t), LK_OK);
+        assert_status(taker_join(t), LK_OK);
         plain_give(other, 1);
     }
     assert_in_range(memo_length(f), 1, 12);
@@ -353,7 +283,7 @@ static void nothing_of_ours_is_left_for_ever(void **state)
 {
     static const char *const keys[] = {"latchkey:{n}:r", "latchkey:{n}:m",
                                        "latchkey:{n}:q"};
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 1);
     int64_t taken;
 
@@ -364,42 +294,43 @@ static void nothing_of_ours_is_left_for_ever(void **state)
     plain_give(semaphore, 1);
     assert_status(lk_plain_semaphore_drain(semaphore, &taken), LK_OK);
     assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
-    plain_wait_clean(f);
+    locking_wait_queued(f, "n", 0);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        assert_true(locking_pttl(f->base, keys[i]) != -1);
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+        assert_true(locking_pttl(f, keys[i]) != -1);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }
 
 static void a_tag_in_the_name_names_the_keys(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore =
-        plain_named(f, locking_open(f->base, NULL), "a{b}c");
+        locking_named(f, lk_plain_semaphore, locking_open(f, NULL), "a{b}c");
 
     assert_status(lk_plain_semaphore_try_set(semaphore, 1, 0), LK_OK);
     plain_take(semaphore, 1, 0);
-    assert_true(locking_exists(f->base, "a{b}c"));
-    assert_true(locking_exists(f->base, "latchkey::a{b}c:r"));
-    assert_true(locking_exists(f->base, "latchkey::a{b}c:m"));
+    assert_true(locking_exists(f, "a{b}c"));
+    assert_true(locking_exists(f, "latchkey::a{b}c:r"));
+    assert_true(locking_exists(f, "latchkey::a{b}c:m"));
 }
 
 /* ---- who waits --------------------------------------------------------------------- */
 
 static void info_tells_who_waits(void **state)
 {
-    plain *f = *state;
+    locking *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 1);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .reason = "night run"};
-    plain_taker *t;
+    taker *t;
     lk_info *info = NULL;
 
     assert_status(lk_plain_semaphore_info(semaphore, &info), LK_OK);
     assert_int_equal(info->waiter_count, 0);
     lk_info_free(info);
 
-    t = plain_begin(f, plain_of_new_client(f), 3, LK_FOREVER, &options);
-    locking_wait_queued(f->base, "n", 1);
+    t = plain_begin(f, locking_new(f, lk_plain_semaphore), 3, LK_FOREVER,
+                    &options);
+    locking_wait_queued(f, "n", 1);
     assert_status(lk_plain_semaphore_info(semaphore, &info), LK_OK);
     assert_int_equal(info->holder_count, 0);
     assert_int_equal(info->waiter_count, 1);
@@ -409,32 +340,29 @@ static void info_tells_who_waits(void **state)
     assert_int_equal(info->waiters[0]->pid, (uint64_t)getpid());
     lk_info_free(info);
     plain_give(semaphore, 2);
-    assert_status(plain_join(t), LK_OK);
+    assert_status(taker_join(t), LK_OK);
 }
 
-int main(void)
+int test_plain_misuse(void)
 {
     const struct CMUnitTest tests[] = {
-        PLAIN_CASE(a_handle_that_is_null_is_refused),
-        PLAIN_CASE(an_async_call_on_null_is_refused),
-        PLAIN_CASE(a_result_needs_a_place),
-        PLAIN_CASE(an_async_call_needs_a_callback),
-        PLAIN_CASE(a_count_of_none_is_refused),
-        PLAIN_CASE(a_number_out_of_the_range_is_refused),
-        PLAIN_CASE(an_overflow_is_refused),
-        PLAIN_CASE(a_bad_time_is_refused),
-        PLAIN_CASE(an_owner_or_a_lease_is_refused),
-        PLAIN_CASE(a_bad_name_is_refused),
-        PLAIN_CASE(a_key_of_another_type_is_not_touched),
-        PLAIN_CASE(a_lock_is_not_touched),
-        PLAIN_CASE(leased_permits_are_not_touched),
-        PLAIN_CASE(another_layout_is_not_touched),
-        PLAIN_CASE(few_changes_are_remembered),
-        PLAIN_CASE(who_only_takes_or_only_gives_is_forgotten_as_well),
-        PLAIN_CASE(whoever_waited_the_memory_stays_small),
-        PLAIN_CASE(nothing_of_ours_is_left_for_ever),
-        PLAIN_CASE(a_tag_in_the_name_names_the_keys),
-        PLAIN_CASE(info_tells_who_waits),
+        LOCKING_TEST(a_handle_that_is_null_is_refused),
+        LOCKING_TEST(an_async_call_on_null_is_refused),
+        LOCKING_TEST(a_result_needs_a_place),
+        LOCKING_TEST(an_async_call_needs_a_callback),
+        LOCKING_TEST(a_count_of_none_is_refused),
+        LOCKING_TEST(a_number_out_of_the_range_is_refused),
+        LOCKING_TEST(an_overflow_is_refused),
+        LOCKING_TEST(a_bad_time_is_refused),
+        LOCKING_TEST(a_key_of_another_type_is_not_touched),
+        LOCKING_TEST(leased_permits_are_not_touched),
+        LOCKING_TEST(another_layout_is_not_touched),
+        LOCKING_TEST(few_changes_are_remembered),
+        LOCKING_TEST(who_only_takes_or_only_gives_is_forgotten_as_well),
+        LOCKING_TEST(whoever_waited_the_memory_stays_small),
+        LOCKING_TEST(nothing_of_ours_is_left_for_ever),
+        LOCKING_TEST(a_tag_in_the_name_names_the_keys),
+        LOCKING_TEST(info_tells_who_waits),
     };
 
     return cmocka_run_group_tests_name("plain_misuse", tests,

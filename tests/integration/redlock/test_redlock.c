@@ -15,52 +15,49 @@ enum { SOON_MS = 5000 };
 
 /* ---- having it ----------------------------------------------------------------- */
 
-static void every_server_gets_the_same_token_of_128_bits(void **state)
+REDLOCKING_TEST(every_server_gets_the_same_token_of_128_bits)
 {
-    redlocking *f = *state;
-    lk_hold *hold = redlocking_hold(redlocking_make(f, 5, NULL));
+    lk_hold *hold = locking_hold(redlocking_make(f, 5, NULL));
     char *first;
 
-    redlocking_wait_planted(f, 5, 5);
-    first = redlocking_token(f, 0);
+    redlocking_wait_planted(5, 5);
+    first = redlocking_token(0);
     assert_int_equal(strlen(first), 32);
     assert_int_equal(strspn(first, "0123456789abcdef"), 32);
     for (size_t i = 1; i < 5; i++) {
-        char *token = redlocking_token(f, i);
+        char *token = redlocking_token(i);
 
         assert_string_equal(token, first);
         free(token);
     }
     free(first);
     assert_status(lk_hold_release(hold), LK_OK);
-    redlocking_wait_planted(f, 5, 0);
+    redlocking_wait_planted(5, 0);
 }
 
-static void each_attempt_has_a_token_of_its_own(void **state)
+REDLOCKING_TEST(each_attempt_has_a_token_of_its_own)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 1, NULL);
-    lk_hold *hold = redlocking_hold(lock);
-    char *first = redlocking_token(f, 0), *second;
+    lk_hold *hold = locking_hold(lock);
+    char *first = redlocking_token(0), *second;
 
     assert_status(lk_hold_release(hold), LK_OK);
-    hold = redlocking_hold(lock);
-    second = redlocking_token(f, 0);
+    hold = locking_hold(lock);
+    second = redlocking_token(0);
     assert_string_not_equal(first, second);
     free(first);
     free(second);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void who_comes_second_is_told_who_keeps_it(void **state)
+REDLOCKING_TEST(who_comes_second_is_told_who_keeps_it)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 3, NULL);
     lk_redlock *other = redlocking_make(f, 3, NULL);
-    lk_hold *hold = redlocking_hold(lock), *none = NULL;
+    lk_hold *hold = locking_hold(lock), *none = NULL;
     size_t busy = 0, pending = 0;
 
-    redlocking_wait_planted(f, 3, 3);
+    redlocking_wait_planted(3, 3);
     assert_status(lk_redlock_acquire(other, 0, NULL, &none), LK_EBUSY);
     assert_null(none);
     assert_non_null(strstr(lk_last_error(), "0 of 3"));
@@ -79,42 +76,39 @@ static void who_comes_second_is_told_who_keeps_it(void **state)
     assert_status(lk_hold_release(none), LK_OK);
 }
 
-static void who_wins_a_minority_gives_it_back(void **state)
+REDLOCKING_TEST(who_wins_a_minority_gives_it_back)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 5, NULL);
     lk_hold *hold = NULL;
 
     for (size_t i = 2; i < 5; i++)
-        free(server_string(f->servers[i], "SET n another's PX 60000"));
+        free(server_string(redlocking_servers[i], "SET n another's PX 60000"));
     assert_status(lk_redlock_acquire(lock, 0, NULL, &hold), LK_EBUSY);
-    redlocking_wait_planted(f, 2, 0);
+    redlocking_wait_planted(2, 0);
     for (size_t i = 2; i < 5; i++) {
-        char *token = redlocking_token(f, i);
+        char *token = redlocking_token(i);
 
         assert_string_equal(token, "another's");
         free(token);
     }
 }
 
-static void a_minority_held_by_others_does_not_matter(void **state)
+REDLOCKING_TEST(a_minority_held_by_others_does_not_matter)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 5, NULL);
     lk_hold *hold;
 
     for (size_t i = 0; i < 2; i++)
-        free(server_string(f->servers[i], "SET n another's PX 60000"));
-    hold = redlocking_hold(lock);
-    redlocking_wait_planted(f, 5, 5);
+        free(server_string(redlocking_servers[i], "SET n another's PX 60000"));
+    hold = locking_hold(lock);
+    redlocking_wait_planted(5, 5);
     assert_status(lk_hold_release(hold), LK_OK);
-    redlocking_wait_planted(f, 5, 2);
+    redlocking_wait_planted(5, 2);
 }
 
-static void a_plain_hold_has_no_fence_and_no_export(void **state)
+REDLOCKING_TEST(a_plain_hold_has_no_fence_and_no_export)
 {
-    redlocking *f = *state;
-    lk_hold *hold = redlocking_hold(redlocking_make(f, 3, NULL));
+    lk_hold *hold = locking_hold(redlocking_make(f, 3, NULL));
     char text[LK_EXPORT_SIZE];
 
     assert_int_equal(lk_hold_fence(hold), 0);
@@ -131,44 +125,43 @@ static lk_status look(lk_hold *hold, void *data)
     return LK_EGONE;
 }
 
-static void a_function_runs_under_it(void **state)
+REDLOCKING_TEST(a_function_runs_under_it)
 {
-    redlocking *f = *state;
     bool was_held = false;
 
     assert_status(lk_redlock_run(redlocking_make(f, 3, NULL), 0, NULL, look,
                                  &was_held),
                   LK_EGONE);
     assert_true(was_held);
-    redlocking_wait_planted(f, 3, 0);
+    redlocking_wait_planted(3, 0);
 }
 
 /* The line of docs/redlock.md, for these names. */
-static void the_rights_of_the_manual_are_enough(void **state)
+REDLOCKING_TEST(the_rights_of_the_manual_are_enough)
 {
-    redlocking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                        .password = "secret"};
     lk_client *client;
     lk_hold *hold;
 
-    free(server_string(f->servers[0],
+    free(server_string(redlocking_servers[0],
                        "ACL SETUSER app on >secret ~n ~latchkey:* -@all "
                        "+@connection +get +set +del +pexpire +pttl +eval "
                        "+evalsha +info"));
     client = redlocking_open(f, 0, &options);
-    hold = redlocking_hold(redlocking_make_of(f, &client, 1, NULL));
+    hold = locking_hold(redlocking_make_of(f, &client, 1, NULL));
     assert_status(lk_hold_extend(hold, wait_lease_ms()), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    assert_int_equal(redlocking_planted(f, 1), 0);
-    assert_int_equal(server_integer(f->servers[0], "ACL DELUSER app"), 1);
+    assert_int_equal(redlocking_planted(1), 0);
+    assert_int_equal(server_integer(redlocking_servers[0], "ACL DELUSER app"),
+                     1);
 }
 
 /* How often the server was sent DELIFEQ, denied ones included. */
-static long long delifeqs(redlocking *f)
+static long long delifeqs(void)
 {
     static const char *const fields[] = {"calls=", "rejected_calls="};
-    char *stats = server_string(f->servers[0], "INFO commandstats");
+    char *stats = server_string(redlocking_servers[0], "INFO commandstats");
     const char *at = strstr(stats, "cmdstat_delifeq:");
     long long sum = 0;
 
@@ -182,41 +175,40 @@ static long long delifeqs(redlocking *f)
     return sum;
 }
 
-static bool has_delifeq(redlocking *f)
+static bool has_delifeq(void)
 {
     redisReply *reply =
-        server_command(f->servers[0], "COMMAND GETKEYS delifeq n t");
+        server_command(redlocking_servers[0], "COMMAND GETKEYS delifeq n t");
     bool has = reply->type != REDIS_REPLY_ERROR;
 
     freeReplyObject(reply);
     return has;
 }
 
-static void take_and_release(redlocking *f, lk_redlock *lock, unsigned times)
+static void take_and_release(lk_redlock *lock, unsigned times)
 {
     for (unsigned i = 0; i < times; i++) {
-        lk_hold *hold = redlocking_hold(lock);
+        lk_hold *hold = locking_hold(lock);
 
-        assert_int_equal(redlocking_planted(f, 1), 1);
+        assert_int_equal(redlocking_planted(1), 1);
         assert_status(lk_hold_release(hold), LK_OK);
-        assert_int_equal(redlocking_planted(f, 1), 0);
+        assert_int_equal(redlocking_planted(1), 0);
     }
 }
 
 /* A server that has it, and the script else. */
-static void a_release_is_one_command_where_there_is_one(void **state)
+REDLOCKING_TEST(a_release_is_one_command_where_there_is_one)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 1, NULL);
 
-    free(server_string(f->servers[0], "CONFIG RESETSTAT"));
-    take_and_release(f, lock, 3);
-    assert_int_equal(delifeqs(f), has_delifeq(f) ? 2 : 0);
+    free(server_string(redlocking_servers[0], "CONFIG RESETSTAT"));
+    take_and_release(lock, 3);
+    assert_int_equal(delifeqs(), has_delifeq() ? 2 : 0);
 }
 
-static void a_user_with_rights(redlocking *f, const char *more)
+static void a_user_with_rights(const char *more)
 {
-    free(server_string(f->servers[0],
+    free(server_string(redlocking_servers[0],
                        "ACL SETUSER app on >secret ~n ~latchkey:* -@all "
                        "+@connection +get +set +del +pexpire +pttl +eval "
                        "+evalsha +info %s",
@@ -225,38 +217,37 @@ static void a_user_with_rights(redlocking *f, const char *more)
 
 /* Without the right the script goes on, and what is denied is not tried. With it
    the command is, from the next connection on; until it is taken away. */
-static void a_release_knows_whether_it_has_the_right(void **state)
+REDLOCKING_TEST(a_release_knows_whether_it_has_the_right)
 {
-    redlocking *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                        .password = "secret"};
     lk_client *client;
     lk_redlock *lock;
 
-    if (!has_delifeq(f))
+    if (!has_delifeq())
         skip();
-    free(server_string(f->servers[0], "CONFIG RESETSTAT"));
-    free(server_string(f->servers[0], "ACL LOG RESET"));
-    a_user_with_rights(f, "-delifeq");
+    free(server_string(redlocking_servers[0], "CONFIG RESETSTAT"));
+    free(server_string(redlocking_servers[0], "ACL LOG RESET"));
+    a_user_with_rights("-delifeq");
     client = redlocking_open(f, 0, &options);
-    take_and_release(f, redlocking_make_of(f, &client, 1, NULL), 3);
-    assert_int_equal(delifeqs(f), 0);
-    a_user_with_rights(f, "+delifeq");
+    take_and_release(redlocking_make_of(f, &client, 1, NULL), 3);
+    assert_int_equal(delifeqs(), 0);
+    a_user_with_rights("+delifeq");
     client = redlocking_open(f, 0, &options);
     lock = redlocking_make_of(f, &client, 1, NULL);
-    take_and_release(f, lock, 3);
-    assert_int_equal(delifeqs(f), 2);
-    a_user_with_rights(f, "-delifeq");
-    take_and_release(f, lock, 3);
-    assert_int_equal(delifeqs(f), 3);
-    assert_int_equal(server_integer(f->servers[0], "ACL DELUSER app"), 1);
+    take_and_release(lock, 3);
+    assert_int_equal(delifeqs(), 2);
+    a_user_with_rights("-delifeq");
+    take_and_release(lock, 3);
+    assert_int_equal(delifeqs(), 3);
+    assert_int_equal(server_integer(redlocking_servers[0], "ACL DELUSER app"),
+                     1);
 }
 
 /* ---- keeping it ------------------------------------------------------------------ */
 
-static void the_validity_is_the_lease_less_the_drift(void **state)
+REDLOCKING_TEST(the_validity_is_the_lease_less_the_drift)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 3, NULL);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms =
@@ -271,9 +262,8 @@ static void the_validity_is_the_lease_less_the_drift(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_lease_of_the_callers_ends(void **state)
+REDLOCKING_TEST(a_lease_of_the_callers_ends)
 {
-    redlocking *f = *state;
     lk_redlock_options short_ones = redlocking_options();
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 300};
@@ -298,19 +288,18 @@ static void a_lease_of_the_callers_ends(void **state)
     assert_int_equal(fcntl(p.fd, F_GETFD), -1);
 }
 
-static void a_lease_of_the_locks_is_renewed(void **state)
+REDLOCKING_TEST(a_lease_of_the_locks_is_renewed)
 {
-    redlocking *f = *state;
     lk_redlock_options options = redlocking_options();
     lk_hold *hold;
 
     options.lease_ms = wait_lease_ms();
     options.node_timeout_ms = options.lease_ms / 2;
-    hold = redlocking_hold(redlocking_make(f, 3, &options));
+    hold = locking_hold(redlocking_make(f, 3, &options));
     redlocking_keep(hold, options.lease_ms + options.lease_ms / 4);
-    assert_int_equal(redlocking_planted(f, 3), 3);
+    assert_int_equal(redlocking_planted(3), 3);
     assert_status(lk_hold_release(hold), LK_OK);
-    redlocking_wait_planted(f, 3, 0);
+    redlocking_wait_planted(3, 0);
 }
 
 /* A server's answer may be late on a busy machine. */
@@ -323,40 +312,39 @@ static lk_redlock_options patient_options(void)
     return options;
 }
 
-static void an_extension_needs_most_servers_to_agree(void **state)
+REDLOCKING_TEST(an_extension_needs_most_servers_to_agree)
 {
-    redlocking *f = *state;
     lk_redlock_options options = patient_options();
     lk_redlock *lock;
     lk_hold *hold;
 
     options.longest_lease_ms = 600000;
     lock = redlocking_make(f, 3, &options);
-    hold = redlocking_hold(lock);
+    hold = locking_hold(lock);
     assert_status(lk_hold_extend(hold, 600001), LK_EINVAL);
     assert_status(lk_hold_extend(hold, 300000), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 290000, 297000);
     for (size_t i = 0; i < 3; i++)
-        assert_in_range(server_integer(f->servers[i], "PTTL n"), 1, 300000);
+        assert_in_range(server_integer(redlocking_servers[i], "PTTL n"), 1,
+                        300000);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void an_extension_never_plants_a_token_anew(void **state)
+REDLOCKING_TEST(an_extension_never_plants_a_token_anew)
 {
-    redlocking *f = *state;
     const lk_redlock_options options = patient_options();
     lk_redlock *lock = redlocking_make(f, 3, &options);
-    lk_hold *hold = redlocking_hold(lock);
+    lk_hold *hold = locking_hold(lock);
 
-    redlocking_wait_planted(f, 3, 3);
+    redlocking_wait_planted(3, 3);
     for (size_t i = 0; i < 2; i++)
-        server_flush(f->servers[i]);
+        server_flush(redlocking_servers[i]);
     assert_status(lk_hold_extend(hold, options.lease_ms), LK_ELOST);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
-    assert_int_equal(redlocking_planted(f, 2), 0);
+    assert_int_equal(redlocking_planted(2), 0);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    redlocking_wait_planted(f, 3, 0);
+    redlocking_wait_planted(3, 0);
 }
 
 /* ---- losing it --------------------------------------------------------------------- */
@@ -376,38 +364,34 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
         t->losses++;
 }
 
-static bool is_told(void *data)
+static bool is_told(told *t)
 {
-    told *t = data;
-
     return t->losses > 0;
 }
 
-static void the_holder_is_told_when_most_servers_forgot(void **state)
+REDLOCKING_TEST(the_holder_is_told_when_most_servers_forgot)
 {
-    redlocking *f = *state;
     lk_redlock_options options = redlocking_options();
     told t = {0};
     lk_hold *hold;
 
     options.lease_ms = wait_lease_ms();
     options.node_timeout_ms = options.lease_ms / 2;
-    hold = redlocking_hold(redlocking_make(f, 3, &options));
+    hold = locking_hold(redlocking_make(f, 3, &options));
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &t), LK_OK);
-    redlocking_wait_planted(f, 3, 3);
+    redlocking_wait_planted(3, 3);
     for (size_t i = 0; i < 3; i++)
-        server_flush(f->servers[i]);
+        server_flush(redlocking_servers[i]);
     redlocking_wait_lost(hold);
-    assert_true(wait_until(is_told, &t, SOON_MS));
+    assert_soon(is_told(&t), SOON_MS);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_int_equal(t.losses, 1);
     assert_int_equal(t.notices, 0);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void the_notice_comes_before_the_loss(void **state)
+REDLOCKING_TEST(the_notice_comes_before_the_loss)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 3, NULL);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = wait_lease_ms()};
@@ -417,67 +401,39 @@ static void the_notice_comes_before_the_loss(void **state)
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_OK);
     assert_status(lk_hold_on_lost(hold, options.lease_ms / 2, on_lost, &t),
                   LK_OK);
-    assert_true(wait_until(is_told, &t, 2 * SOON_MS));
+    assert_soon(is_told(&t), 2 * SOON_MS);
     assert_int_equal(t.notices, 1);
     assert_int_equal(t.losses, 1);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_callback_set_after_the_loss_is_called(void **state)
+REDLOCKING_TEST(a_callback_set_after_the_loss_is_called)
 {
-    redlocking *f = *state;
-    lk_hold *hold = redlocking_hold(redlocking_make(f, 1, NULL));
+    lk_hold *hold = locking_hold(redlocking_make(f, 1, NULL));
     told t = {0};
 
-    server_flush(f->servers[0]);
+    server_flush(redlocking_servers[0]);
     assert_status(lk_hold_extend(hold, wait_lease_ms()), LK_ELOST);
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &t), LK_OK);
-    assert_true(wait_until(is_told, &t, SOON_MS));
+    assert_soon(is_told(&t), SOON_MS);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_release_finds_out_that_it_was_lost(void **state)
+REDLOCKING_TEST(a_release_finds_out_that_it_was_lost)
 {
-    redlocking *f = *state;
-    lk_hold *hold = redlocking_hold(redlocking_make(f, 3, NULL));
+    lk_hold *hold = locking_hold(redlocking_make(f, 3, NULL));
 
-    redlocking_wait_planted(f, 3, 3);
+    redlocking_wait_planted(3, 3);
     for (size_t i = 0; i < 3; i++)
-        free(server_string(f->servers[i], "SET n thief"));
+        free(server_string(redlocking_servers[i], "SET n thief"));
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_ELOST);
     for (size_t i = 0; i < 3; i++) {
-        char *token = redlocking_token(f, i);
+        char *token = redlocking_token(i);
 
         assert_string_equal(token, "thief");
         free(token);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REDLOCKING_TEST(every_server_gets_the_same_token_of_128_bits),
-        REDLOCKING_TEST(each_attempt_has_a_token_of_its_own),
-        REDLOCKING_TEST(who_comes_second_is_told_who_keeps_it),
-        REDLOCKING_TEST(who_wins_a_minority_gives_it_back),
-        REDLOCKING_TEST(a_minority_held_by_others_does_not_matter),
-        REDLOCKING_TEST(a_plain_hold_has_no_fence_and_no_export),
-        REDLOCKING_TEST(a_function_runs_under_it),
-        REDLOCKING_TEST(the_rights_of_the_manual_are_enough),
-        REDLOCKING_TEST(a_release_is_one_command_where_there_is_one),
-        REDLOCKING_TEST(a_release_knows_whether_it_has_the_right),
-        REDLOCKING_TEST(the_validity_is_the_lease_less_the_drift),
-        REDLOCKING_TEST(a_lease_of_the_callers_ends),
-        REDLOCKING_TEST(a_lease_of_the_locks_is_renewed),
-        REDLOCKING_TEST(an_extension_needs_most_servers_to_agree),
-        REDLOCKING_TEST(an_extension_never_plants_a_token_anew),
-        REDLOCKING_TEST(the_holder_is_told_when_most_servers_forgot),
-        REDLOCKING_TEST(the_notice_comes_before_the_loss),
-        REDLOCKING_TEST(a_callback_set_after_the_loss_is_called),
-        REDLOCKING_TEST(a_release_finds_out_that_it_was_lost),
-    };
-
-    return cmocka_run_group_tests(tests, redlocking_start_servers,
-                                  redlocking_stop_servers);
-}
+CHECK_GROUP(redlocking_start_servers, redlocking_stop_servers)

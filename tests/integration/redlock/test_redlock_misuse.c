@@ -23,9 +23,8 @@ static lk_status make(lk_client *const *clients, size_t count, const char *name)
     return status;
 }
 
-static void a_list_of_clients_is_checked(void **state)
+REDLOCKING_TEST(a_list_of_clients_is_checked)
 {
-    redlocking *f = *state;
     const lk_client_options with = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     lk_client *c[10];
     lk_client *twice[3], *mixed[3], *missing[3];
@@ -56,7 +55,7 @@ static void a_list_of_clients_is_checked(void **state)
     lk_redlock_free(NULL);
 }
 
-static lk_status make_with(redlocking *f, lk_redlock_options options)
+static lk_status make_with(locking *f, lk_redlock_options options)
 {
     lk_client *client =
         f->client_count == 0 ? redlocking_open(f, 0, NULL) : f->clients[0];
@@ -67,9 +66,8 @@ static lk_status make_with(redlocking *f, lk_redlock_options options)
     return status;
 }
 
-static void options_are_checked(void **state)
+REDLOCKING_TEST(options_are_checked)
 {
-    redlocking *f = *state;
     const lk_redlock_options usual = {LK_REDLOCK_OPTIONS_INIT};
     lk_redlock_options bad;
 
@@ -109,9 +107,8 @@ static void options_are_checked(void **state)
 }
 
 /* It would be granted and given back for ever. */
-static void a_lease_that_is_never_useful_is_refused(void **state)
+REDLOCKING_TEST(a_lease_that_is_never_useful_is_refused)
 {
-    redlocking *f = *state;
     lk_redlock_options useful = redlocking_options();
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     lk_hold *hold = NULL;
@@ -127,9 +124,8 @@ static void a_lease_that_is_never_useful_is_refused(void **state)
 
 /* ---- calls ----------------------------------------------------------------------- */
 
-static void an_acquire_is_checked(void **state)
+REDLOCKING_TEST(an_acquire_is_checked)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 1, NULL);
     lk_client *stranger = redlocking_open(f, 1, NULL);
     lk_redlock_outcome outcome = {.size = sizeof(outcome)};
@@ -164,43 +160,28 @@ static void an_acquire_is_checked(void **state)
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     options.replicas = 0;
 
-    options.borrow = LK_BORROW;
-    assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
-    options.borrow = 0;
-
     options.lease_ms = 2 * (uint64_t)wait_lease_ms() + 1;
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     assert_non_null(strstr(lk_last_error(), "longest_lease_ms"));
     options.lease_ms = 1;
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     assert_null(hold);
-    assert_int_equal(redlocking_planted(f, 1), 0);
-}
-
-static void changes_of_a_hold_are_checked(void **state)
-{
-    redlocking *f = *state;
-    lk_hold *hold = redlocking_hold(redlocking_make(f, 1, NULL));
-
-    assert_status(lk_hold_extend(hold, 0), LK_EINVAL);
-    assert_status(lk_hold_extend_async(hold, 1000, NULL, NULL), LK_EINVAL);
-    assert_status(lk_hold_on_lost(hold, UINT64_MAX, NULL, NULL), LK_EINVAL);
-    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(redlocking_planted(1), 0);
 }
 
 /* ---- ends --------------------------------------------------------------------------- */
 
-static void a_hold_outlives_its_handle_and_its_clients(void **state)
+CHECK_TEST_OF(a_hold_outlives_its_handle_and_its_clients, NO_STATE,
+              redlocking_setup, redlocking_teardown)
 {
-    redlocking *f = *state;
     lk_client *clients[3];
     lk_redlock *lock = NULL;
     const lk_redlock_options options = redlocking_options();
     lk_hold *hold = NULL;
 
     for (size_t i = 0; i < 3; i++)
-        assert_status(lk_client_open(&clients[i], server_url(f->servers[i]),
-                                     NULL),
+        assert_status(lk_client_open(&clients[i],
+                                     server_url(redlocking_servers[i]), NULL),
                       LK_OK);
     assert_status(lk_redlock_new(&lock, clients, 3, "n", &options), LK_OK);
     assert_status(lk_redlock_acquire(lock, wait_scaled_ms(SOON_MS), NULL,
@@ -215,7 +196,7 @@ static void a_hold_outlives_its_handle_and_its_clients(void **state)
     }
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
-    assert_int_equal(redlocking_planted(f, 3), 0);
+    assert_int_equal(redlocking_planted(3), 0);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
@@ -228,71 +209,31 @@ static bool is_granted_by_three(void *lock)
     return granted == 3;
 }
 
-static void the_shutdown_of_one_client_takes_one_vote(void **state)
+REDLOCKING_TEST(the_shutdown_of_one_client_takes_one_vote)
 {
-    redlocking *f = *state;
     lk_redlock *lock = redlocking_make(f, 3, NULL);
-    lk_hold *hold = redlocking_hold(lock);
+    lk_hold *hold = locking_hold(lock);
 
     assert_true(wait_until(is_granted_by_three, lock, SOON_MS));
     assert_status(lk_client_shutdown(f->clients[0], SOON_MS), LK_OK);
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_int_equal(redlocking_planted(f, 3), 2);
+    assert_int_equal(redlocking_planted(3), 2);
     assert_status(lk_hold_extend(hold, wait_lease_ms()), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    redlocking_wait_planted(f, 3, 0);
+    redlocking_wait_planted(3, 0);
 
-    hold = redlocking_hold(lock);
+    hold = locking_hold(lock);
     assert_int_equal(redlocking_answer(lock, 0), LK_REDLOCK_ERROR);
     assert_status(lk_client_shutdown(f->clients[1], SOON_MS), LK_OK);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    redlocking_wait_planted(f, 3, 0);
+    redlocking_wait_planted(3, 0);
     assert_status(lk_redlock_acquire(lock, LK_FOREVER, NULL, &hold),
                   LK_ECLOSED);
 }
 
-static void a_child_of_fork_is_refused(void **state)
+int test_redlock_misuse(void)
 {
-    redlocking *f = *state;
-    lk_redlock *lock = redlocking_make(f, 3, NULL);
-    lk_redlock_outcome outcome = {.size = sizeof(outcome)};
-    lk_hold *hold = redlocking_hold(lock), *none = NULL;
-    pid_t child = fork();
-    int code = -1;
-
-    if (child == 0) {
-        bool ok = lk_hold_check(hold) == LK_EFORKED &&
-                  lk_hold_extend(hold, 1000) == LK_EFORKED &&
-                  lk_hold_fd(hold) == -1 && lk_hold_remaining_ms(hold) == 0 &&
-                  lk_redlock_outcome_get(lock, 0, &outcome) == LK_EFORKED &&
-                  lk_redlock_acquire(lock, 0, NULL, &none) == LK_EFORKED &&
-                  lk_hold_release(hold) == LK_EFORKED;
-
-        lk_redlock_free(lock);
-        _exit(ok ? 0 : 1);
-    }
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_int_equal(code, 0);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    redlocking_wait_planted(f, 3, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REDLOCKING_TEST(a_list_of_clients_is_checked),
-        REDLOCKING_TEST(options_are_checked),
-        REDLOCKING_TEST(a_lease_that_is_never_useful_is_refused),
-        REDLOCKING_TEST(an_acquire_is_checked),
-        REDLOCKING_TEST(changes_of_a_hold_are_checked),
-        REDLOCKING_TEST(a_hold_outlives_its_handle_and_its_clients),
-        REDLOCKING_TEST(the_shutdown_of_one_client_takes_one_vote),
-        REDLOCKING_TEST(a_child_of_fork_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, redlocking_start_servers,
-                                  redlocking_stop_servers);
+    return check_all(redlocking_start_servers, redlocking_stop_servers);
 }

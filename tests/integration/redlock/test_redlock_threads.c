@@ -46,9 +46,9 @@ static void *take_turns(void *data)
 
 /* Each attempt asks with a token of its own: were the questions of two threads
    mixed, both would win by the votes for one of them. */
-static void threads_that_share_a_client_exclude_each_other(void **state)
+CHECK_TEST_OF(threads_that_share_a_client_exclude_each_other, locking *f,
+              redlocking_setup, redlocking_teardown)
 {
-    redlocking *f = *state;
     lk_redlock_options options = redlocking_options();
     crowd c = {.lock = NULL};
     pthread_t threads[THREADS];
@@ -64,17 +64,7 @@ static void threads_that_share_a_client_exclude_each_other(void **state)
     assert_int_equal(atomic_load(&c.overlaps), 0);
     assert_int_equal(atomic_load(&c.wrong), 0);
     assert_true(atomic_load(&c.taken) > 0);
-    redlocking_wait_planted(f, NODES, 0);
+    redlocking_wait_planted(NODES, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            threads_that_share_a_client_exclude_each_other, redlocking_setup,
-            redlocking_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, redlocking_start_servers,
-                                  redlocking_stop_servers);
-}
+CHECK_GROUP(redlocking_start_servers, redlocking_stop_servers)

@@ -13,21 +13,21 @@
 
 enum { LOOP = 0, DISPATCH = 1, MODES = 2 };
 
-static lk_client *open_mode(rwlocking *f, uint64_t mode)
+static lk_client *open_mode(locking *f, uint64_t mode)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .dispatch = mode};
 
-    return locking_open(f->base, &options);
+    return locking_open(f, &options);
 }
 
-static lk_status acquire_async(lk_rwlock *lock, rw_mode mode, int64_t wait_ms,
+static lk_status acquire_async(lk_rwlock *lock, kind_id mode, int64_t wait_ms,
                                const lk_acquire_options *options, call *c)
 {
-    if (mode == RW_READ)
+    if (mode == KIND_READ)
         return lk_rwlock_acquire_read_async(lock, wait_ms, options,
                                             call_on_acquire, c);
-    if (mode == RW_WRITE)
+    if (mode == KIND_WRITE)
         return lk_rwlock_acquire_write_async(lock, wait_ms, options,
                                              call_on_acquire, c);
     return lk_rwlock_acquire_upgradeable_async(lock, wait_ms, options,
@@ -36,71 +36,20 @@ static lk_status acquire_async(lk_rwlock *lock, rw_mode mode, int64_t wait_ms,
 
 /* ---- one call -------------------------------------------------------------- */
 
-RWLOCK_TEST(a_callback_brings_the_hold)
-{
-    static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
-    lk_rwlock *other = rwlocking_new(f);
-
-    for (uint64_t mode = LOOP; mode < MODES; mode++) {
-        lk_client *client = open_mode(f, mode);
-        lk_rwlock *lock = rwlocking_lock(f, client);
-
-        for (size_t i = 0; i < 3; i++) {
-            lk_hold *hold = rwlocking_hold_of(other, RW_WRITE, NULL);
-            call c = {0}, end = {0};
-
-            assert_status(acquire_async(lock, modes[i], LK_FOREVER, NULL, &c),
-                          LK_OK);
-            rwlocking_wait_queued(f, modes[i], 1);
-            assert_int_equal(c.ends, 0);
-            assert_status(lk_hold_release(hold), LK_OK);
-            assert_status(call_wait(&c, client), LK_OK);
-            assert_status(lk_hold_release_async(c.hold, call_on_done, &end),
-                          LK_OK);
-            assert_status(call_wait(&end, client), LK_OK);
-        }
-    }
-    rwlocking_assert_clean(f);
-}
-
-RWLOCK_TEST(a_wait_ends_by_its_time)
-{
-    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
-
-    for (uint64_t mode = LOOP; mode < MODES; mode++) {
-        lk_client *client = open_mode(f, mode);
-        lk_rwlock *lock = rwlocking_lock(f, client);
-        call reader = {0}, writer = {0};
-
-        assert_status(acquire_async(lock, RW_READ, wait_scaled_ms(300), NULL,
-                                    &reader),
-                      LK_OK);
-        assert_status(acquire_async(lock, RW_WRITE, wait_scaled_ms(300), NULL,
-                                    &writer),
-                      LK_OK);
-        assert_status(call_wait(&reader, client), LK_ETIMEDOUT);
-        assert_status(call_wait(&writer, client), LK_ETIMEDOUT);
-        assert_null(reader.hold);
-    }
-    rwlocking_wait_queued(f, RW_READ, 0);
-    rwlocking_wait_queued(f, RW_WRITE, 0);
-    assert_status(lk_hold_release(hold), LK_OK);
-}
-
-RWLOCK_TEST(a_refusal_comes_by_the_callback_too)
+LOCKS_TEST(a_refusal_comes_by_the_callback_too)
 {
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
-        lk_rwlock *lock = rwlocking_lock(f, client);
+        lk_rwlock *lock = locking_of(f, lk_rwlock, client);
         const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                            .owner = rwlocking_owner(f, lock)};
-        lk_hold *hold = rwlocking_hold_of(lock, RW_READ, options.owner);
+                                            .owner = locking_owner(f, lock)};
+        lk_hold *hold = rwlocking_hold_of(lock, KIND_READ, options.owner);
         call c = {0}, busy = {0};
 
-        assert_status(acquire_async(lock, RW_WRITE, LK_FOREVER, &options, &c),
+        assert_status(acquire_async(lock, KIND_WRITE, LK_FOREVER, &options, &c),
                       LK_OK);
         assert_status(call_wait(&c, client), LK_EUPGRADE);
-        assert_status(acquire_async(lock, RW_WRITE, 0, NULL, &busy), LK_OK);
+        assert_status(acquire_async(lock, KIND_WRITE, 0, NULL, &busy), LK_OK);
         assert_status(call_wait(&busy, client), LK_EBUSY);
         assert_status(lk_hold_release(hold), LK_OK);
     }
@@ -121,12 +70,12 @@ static void on_state(lk_status status, lk_rwlock_state state, void *data)
     call_on_done(status, &asked->c);
 }
 
-RWLOCK_TEST(the_twins_answer_as_the_calls_do)
+LOCKS_TEST(the_twins_answer_as_the_calls_do)
 {
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
-        lk_rwlock *lock = rwlocking_lock(f, client);
-        lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
+        lk_rwlock *lock = locking_of(f, lk_rwlock, client);
+        lk_hold *hold = rwlocking_hold(f, lock, KIND_WRITE);
         struct state_call asked = {.c = {0}};
         call down = {0}, info = {0}, force = {0}, again = {0};
 
@@ -190,15 +139,15 @@ static void on_writer(lk_status status, lk_hold *hold, void *data)
     on_reader(status, hold, data);
 }
 
-RWLOCK_TEST(hundreds_of_waits_of_both_sides_end)
+LOCKS_TEST(hundreds_of_waits_of_both_sides_end)
 {
     enum { CLIENTS = 4, WAITS = 300 };
     lk_rwlock *locks[CLIENTS];
-    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_hold *hold = rwlocking_hold(f, locking_new(f, lk_rwlock), KIND_WRITE);
     static struct crowd crowd;
 
     for (int i = 0; i < CLIENTS; i++)
-        locks[i] = rwlocking_new(f);
+        locks[i] = locking_new(f, lk_rwlock);
     for (int i = 0; i < WAITS; i++) {
         lk_rwlock *lock = locks[i % CLIENTS];
 
@@ -214,26 +163,26 @@ RWLOCK_TEST(hundreds_of_waits_of_both_sides_end)
     call_wait_count(&crowd.ended, WAITS, NULL);
     assert_int_equal(crowd.failed, 0);
     assert_false(crowd.overlapped);
-    rwlocking_assert_clean(f);
+    locking_wait_clean(f, "n");
 }
 
 /* More than one call lets in: the client that released goes on. */
-RWLOCK_TEST(a_phase_of_hundreds_of_clients_comes_in)
+LOCKS_TEST(a_phase_of_hundreds_of_clients_comes_in)
 {
     enum { WAITS = 150 };
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = 60000};
-    lk_rwlock *lock = rwlocking_calm(f);
-    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_rwlock *lock = locking_calm(f, lk_rwlock);
+    lk_hold *hold = rwlocking_hold(f, locking_new(f, lk_rwlock), KIND_WRITE);
     call *calls = calloc(WAITS, sizeof(*calls));
     uint64_t begin;
 
     assert_non_null(calls);
     for (int i = 0; i < WAITS; i++)
-        assert_status(acquire_async(lock, RW_READ, LK_FOREVER, &options,
+        assert_status(acquire_async(lock, KIND_READ, LK_FOREVER, &options,
                                     &calls[i]),
                       LK_OK);
-    rwlocking_wait_queued(f, RW_READ, WAITS);
+    rwlocking_wait_queued(f, KIND_READ, WAITS);
     begin = wait_now_ms();
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++)
@@ -243,11 +192,11 @@ RWLOCK_TEST(a_phase_of_hundreds_of_clients_comes_in)
     assert_int_equal(rwlocking_holders(f), WAITS);
     for (int i = 0; i < WAITS; i++)
         assert_status(lk_hold_release(calls[i].hold), LK_OK);
-    rwlocking_assert_clean(f);
+    locking_wait_clean(f, "n");
     free(calls);
 }
 
-int main(void)
+int test_rwlock_async(void)
 {
     return check_all(locking_start_server, locking_stop_server);
 }

@@ -29,12 +29,12 @@ on_count(lk_status status, uint64_t permits, int64_t free, void *data)
     call_on_done(status, &c->call);
 }
 
-static lk_client *open_mode(semaphores *f, uint64_t mode)
+static lk_client *open_mode(locking *f, uint64_t mode)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .dispatch = mode};
 
-    return locking_open(f->base, &options);
+    return locking_open(f, &options);
 }
 
 static bool is_mine(const call *c)
@@ -44,7 +44,7 @@ static bool is_mine(const call *c)
 
 /* ---- each call ----------------------------------------------------------- */
 
-SEM_TEST(each_call_ends_once_and_on_the_right_thread)
+LOCKS_TEST(each_call_ends_once_and_on_the_right_thread)
 {
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
@@ -90,7 +90,7 @@ SEM_TEST(each_call_ends_once_and_on_the_right_thread)
     }
 }
 
-SEM_TEST(a_refusal_is_told_by_the_callback)
+LOCKS_TEST(a_refusal_is_told_by_the_callback)
 {
     lk_semaphore *unset = sem_new(f, 0);
     lk_semaphore *semaphore = sem_new(f, 4);
@@ -119,7 +119,7 @@ SEM_TEST(a_refusal_is_told_by_the_callback)
 }
 
 /* As with a blocking one: what it found is remembered. */
-SEM_TEST(a_number_that_was_found_right_is_not_compared_again)
+LOCKS_TEST(a_number_that_was_found_right_is_not_compared_again)
 {
     lk_semaphore *semaphore = sem_new(f, 4);
     call first = {0};
@@ -138,120 +138,11 @@ SEM_TEST(a_number_that_was_found_right_is_not_compared_again)
     assert_status(lk_hold_release(second.hold), LK_OK);
 }
 
-SEM_TEST(many_calls_of_one_thread_queue_in_their_order)
-{
-    enum { CALLS = 20 };
-    lk_semaphore *semaphore = sem_calm(f, 2);
-    lk_hold *hold = sem_hold(semaphore, 2);
-    call calls[CALLS] = {0};
-    uint64_t fence = 0;
-
-    for (int i = 0; i < CALLS; i++)
-        assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, NULL,
-                                                 call_on_acquire, &calls[i]),
-                      LK_OK);
-    locking_wait_queued(f->base, "n", CALLS);
-    assert_status(lk_hold_release(hold), LK_OK);
-    for (int i = 0; i < CALLS; i++) {
-        assert_status(call_wait(&calls[i], NULL), LK_OK);
-        assert_true(lk_hold_fence(calls[i].hold) > fence);
-        fence = lk_hold_fence(calls[i].hold);
-        assert_status(lk_hold_release(calls[i].hold), LK_OK);
-    }
-    sem_assert_clean(f, 2);
-}
-
 /* ---- ends ---------------------------------------------------------------- */
 
-SEM_TEST(a_handle_may_be_freed_before_its_call_has_ended)
+LOCKS_TEST(a_shutdown_ends_waits_and_gives_permits_back)
 {
-    const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
-                                          .permits = 1};
-    lk_semaphore *semaphore = NULL;
-    lk_hold *hold = sem_hold(sem_new(f, 1), 1);
-    call waiting = {0};
-
-    assert_status(lk_semaphore_new(&semaphore, locking_open(f->base, NULL), "n",
-                                   &options),
-                  LK_OK);
-    assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, NULL,
-                                             call_on_acquire, &waiting),
-                  LK_OK);
-    lk_semaphore_free(semaphore);
-    locking_wait_queued(f->base, "n", 1);
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(call_wait(&waiting, NULL), LK_OK);
-    assert_status(lk_hold_release(waiting.hold), LK_OK);
-    sem_assert_clean(f, 1);
-}
-
-SEM_TEST(a_fired_token_ends_the_waits_that_name_it)
-{
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_semaphore *semaphore = sem_of(f, client, 2);
-    lk_hold *hold = sem_hold(semaphore, 2);
-    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
-    lk_cancel *cancel = NULL;
-    taker *blocked;
-    taker *other;
-    call waiting = {0};
-
-    assert_status(lk_cancel_new(&cancel, client), LK_OK);
-    options.cancel = cancel;
-    blocked = sem_take(f, semaphore, 2, LK_FOREVER, &options);
-    locking_wait_queued(f->base, "n", 1);
-    other = sem_queue_up(f, semaphore, 1, 2);
-    assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, &options,
-                                             call_on_acquire, &waiting),
-                  LK_OK);
-    locking_wait_queued(f->base, "n", 3);
-    lk_cancel_fire(cancel);
-    assert_status(taker_join(blocked), LK_ECANCELED);
-    assert_status(call_wait(&waiting, NULL), LK_ECANCELED);
-    locking_wait_queued(f->base, "n", 1);
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(taker_release(other), LK_OK);
-    lk_cancel_free(cancel);
-    sem_assert_clean(f, 2);
-}
-
-/* Whichever comes first: no permit is lost. */
-SEM_TEST(a_grant_that_meets_a_cancel_is_not_lost)
-{
-    enum { ROUNDS = 60 };
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_semaphore *semaphore = sem_of(f, client, 3);
-    lk_semaphore *holder = sem_calm(f, 3);
-
-    for (int i = 0; i < ROUNDS; i++) {
-        lk_hold *hold = sem_hold(holder, 3);
-        lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
-        lk_cancel *cancel = NULL;
-        call waiting = {0};
-        lk_status status;
-
-        assert_status(lk_cancel_new(&cancel, client), LK_OK);
-        options.cancel = cancel;
-        assert_status(lk_semaphore_acquire_async(semaphore, 2, LK_FOREVER,
-                                                 &options, call_on_acquire,
-                                                 &waiting),
-                      LK_OK);
-        locking_wait_queued(f->base, "n", 1);
-        assert_status(lk_hold_release_async(hold, NULL, NULL), LK_OK);
-        lk_cancel_fire(cancel);
-        status = call_wait(&waiting, NULL);
-        if (status == LK_OK)
-            assert_status(lk_hold_release(waiting.hold), LK_OK);
-        else
-            assert_status(status, LK_ECANCELED);
-        lk_cancel_free(cancel);
-        sem_assert_clean(f, 3);
-    }
-}
-
-SEM_TEST(a_shutdown_ends_waits_and_gives_permits_back)
-{
-    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk_semaphore *semaphore = sem_of(f, client, 4);
     lk_hold *hold = sem_hold(semaphore, 3);
     taker *t = sem_queue_up(f, semaphore, 4, 1);
@@ -259,7 +150,7 @@ SEM_TEST(a_shutdown_ends_waits_and_gives_permits_back)
     uint64_t permits;
     int64_t free;
 
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(lk_client_shutdown(client, 60000), LK_OK);
     assert_status(taker_join(t), LK_ECLOSED);
     assert_status(taker_join(other), LK_OK);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
@@ -272,38 +163,7 @@ SEM_TEST(a_shutdown_ends_waits_and_gives_permits_back)
     sem_assert_clean(f, 4);
 }
 
-/* ---- from a callback ------------------------------------------------------ */
-
-static void block(call *c)
-{
-    lk_semaphore *semaphore = c->data;
-    lk_hold *hold = NULL;
-    lk_info *info = NULL;
-    uint64_t permits;
-    int64_t free;
-
-    c->locked =
-        lk_semaphore_acquire(semaphore, 1, 0, NULL, &hold) == LK_ECALLBACK &&
-        lk_semaphore_resize(semaphore, 2) == LK_ECALLBACK &&
-        lk_semaphore_count(semaphore, &permits, &free) == LK_ECALLBACK &&
-        lk_semaphore_force_release(semaphore, NULL) == LK_ECALLBACK &&
-        lk_semaphore_info(semaphore, &info) == LK_ECALLBACK;
-}
-
-SEM_TEST(a_callback_may_not_block)
-{
-    lk_semaphore *semaphore = sem_new(f, 2);
-    call c = {.act = block, .data = semaphore};
-
-    assert_status(lk_semaphore_acquire_async(semaphore, 1, 0, NULL,
-                                             call_on_acquire, &c),
-                  LK_OK);
-    assert_status(call_wait(&c, NULL), LK_OK);
-    assert_true(c.locked);
-    assert_status(lk_hold_release(c.hold), LK_OK);
-}
-
-int main(void)
+int test_semaphore_async(void)
 {
     return check_all(locking_start_server, locking_stop_server);
 }

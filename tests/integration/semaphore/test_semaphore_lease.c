@@ -16,18 +16,18 @@
 enum { SOON_MS = 3000, LATE_MS = 500 };
 
 /* A client whose holds are renewed. */
-static lk_client *open_watchdog(semaphores *f)
+static lk_client *open_watchdog(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
 
-    return locking_open(f->base, &options);
+    return locking_open(f, &options);
 }
 
 /* Takes one of a claim's permits out, as Redisson's sweep or release does. */
-static void lose_one(semaphores *f)
+static void lose_one(locking *f)
 {
-    assert_int_equal(server_integer(f->base->server, "EVAL %s 2 {n}:timeout n",
+    assert_int_equal(server_integer(f->server, "EVAL %s 2 {n}:timeout n",
                                     "local one = redis.call('ZRANGE', KEYS[1],"
                                     " 0, 0)[1]"
                                     " redis.call('ZREM', KEYS[1], one)"
@@ -37,7 +37,7 @@ static void lose_one(semaphores *f)
 
 /* ---- leases ---- */
 
-SEM_TEST(a_fixed_lease_ends_when_it_was_told_to)
+LOCKS_TEST(a_fixed_lease_ends_when_it_was_told_to)
 {
     lk_semaphore *semaphore = sem_new(f, 2);
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
@@ -52,12 +52,11 @@ SEM_TEST(a_fixed_lease_ends_when_it_was_told_to)
     sem_assert_clean(f, 2);
 }
 
-SEM_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires)
+LOCKS_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires)
 {
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 2, .lease_ms = 5000};
-    lk_semaphore *semaphore =
-        sem_with(f, locking_open(f->base, NULL), "n", &options);
+    lk_semaphore *semaphore = sem_with(f, locking_open(f, NULL), "n", &options);
     lk_hold *hold = sem_hold(semaphore, 1);
 
     assert_in_range(lk_hold_remaining_ms(hold), 1000, 4948);
@@ -67,7 +66,7 @@ SEM_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-SEM_TEST(permits_are_renewed_while_they_are_held)
+LOCKS_TEST(permits_are_renewed_while_they_are_held)
 {
     lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 3);
     lk_hold *hold = sem_hold(semaphore, 3);
@@ -83,27 +82,27 @@ SEM_TEST(permits_are_renewed_while_they_are_held)
 
 /* A renewal by that key alone cannot tell it from the loss of all permits; the
    next one looks at the whole, and brings it back. */
-SEM_TEST(permits_whose_zset_was_deleted_are_kept)
+LOCKS_TEST(permits_whose_zset_was_deleted_are_kept)
 {
     lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 3);
     lk_hold *hold = sem_hold(semaphore, 2);
 
     locking_pass_time((unsigned)wait_lease_ms()); /* the inbox stands */
-    assert_int_equal(server_integer(f->base->server, "DEL {n}:timeout"), 1);
-    locking_wait_integer(f->base, 2, "ZCARD %s", "{n}:timeout");
+    assert_int_equal(server_integer(f->server, "DEL {n}:timeout"), 1);
+    locking_wait_integer(f, 2, "ZCARD %s", "{n}:timeout");
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     sem_assert_clean(f, 3);
 }
 
 /* As after Redisson's expire(): counter and permits go at the same time. */
-static void both_end_in(semaphores *f, long long ms)
+static void both_end_in(locking *f, long long ms)
 {
-    server_integer(f->base->server, "PEXPIRE n %lld", ms);
-    server_integer(f->base->server, "PEXPIRE {n}:timeout %lld", ms);
+    server_integer(f->server, "PEXPIRE n %lld", ms);
+    server_integer(f->server, "PEXPIRE {n}:timeout %lld", ms);
 }
 
-SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
+LOCKS_TEST(no_lease_is_believed_beyond_the_counters_end)
 {
     lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 2);
     lk_hold *hold = sem_hold(semaphore, 1);
@@ -112,7 +111,7 @@ SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
     locking_pass_time((unsigned)lease); /* the inbox stands */
     both_end_in(f, 2 * lease);
     while (left > 0) {
-        left = server_integer(f->base->server, "PTTL {n}:timeout");
+        left = server_integer(f->server, "PTTL {n}:timeout");
         if (left > 0)
             assert_true((long long)lk_hold_remaining_ms(hold) <= left);
         locking_pass_time(5);
@@ -121,16 +120,16 @@ SEM_TEST(no_lease_is_believed_beyond_the_counters_end)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static lk_hold *hold_for(semaphores *f, int lease_ms)
+static lk_hold *hold_for(locking *f, int lease_ms)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = (uint64_t)lease_ms};
 
-    return sem_hold(sem_of(f, locking_open(f->base, &options), 2), 1);
+    return sem_hold(sem_of(f, locking_open(f, &options), 2), 1);
 }
 
 /* The end comes while it is believed already: from the next renewal on it is not. */
-SEM_TEST(what_is_believed_ends_with_the_counter)
+LOCKS_TEST(what_is_believed_ends_with_the_counter)
 {
     const int lease = (int)wait_scaled_ms(6000);
     lk_hold *hold = hold_for(f, lease);
@@ -138,7 +137,7 @@ SEM_TEST(what_is_believed_ends_with_the_counter)
 
     both_end_in(f, lease * 2 / 3);
     while (left > 0) {
-        left = server_integer(f->base->server, "PTTL {n}:timeout");
+        left = server_integer(f->server, "PTTL {n}:timeout");
         if (left > 0 && left < lease / 6)
             assert_true((long long)lk_hold_remaining_ms(hold) <= left);
         locking_pass_time(5);
@@ -148,7 +147,7 @@ SEM_TEST(what_is_believed_ends_with_the_counter)
 }
 
 /* It is asked for again before each end, which somebody moves on. */
-SEM_TEST(a_counter_that_lives_on_keeps_what_is_held)
+LOCKS_TEST(a_counter_that_lives_on_keeps_what_is_held)
 {
     const int lease = (int)wait_scaled_ms(6000);
     lk_hold *hold = hold_for(f, lease);
@@ -162,7 +161,7 @@ SEM_TEST(a_counter_that_lives_on_keeps_what_is_held)
 }
 
 /* A hand-over gives three seconds; what was asked for comes after it. */
-SEM_TEST(permits_that_were_handed_over_are_kept_as_well)
+LOCKS_TEST(permits_that_were_handed_over_are_kept_as_well)
 {
     lk_hold *hold = sem_hold(sem_calm(f, 1), 1);
     taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
@@ -175,16 +174,16 @@ SEM_TEST(permits_that_were_handed_over_are_kept_as_well)
     assert_status(taker_release(t), LK_OK);
 }
 
-SEM_TEST(a_lease_is_extended_for_all_permits)
+LOCKS_TEST(a_lease_is_extended_for_all_permits)
 {
     lk_hold *hold = sem_hold_for(sem_new(f, 4), 3, 3000);
 
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 50000, 60000);
     assert_in_range(
-        server_integer(f->base->server, "ZCOUNT {n}:timeout (%lld +inf",
+        server_integer(f->server, "ZCOUNT {n}:timeout (%lld +inf",
                        (long long)server_integer(
-                           f->base->server, "EVAL %s 0",
+                           f->server, "EVAL %s 0",
                            "return redis.call('TIME')[1] * 1000 + 50000")),
         3, 3);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -192,7 +191,7 @@ SEM_TEST(a_lease_is_extended_for_all_permits)
 }
 
 /* The lease begins between the two times; clients are open by then. */
-SEM_TEST(a_waiter_has_what_ends_by_itself)
+LOCKS_TEST(a_waiter_has_what_ends_by_itself)
 {
     lk_semaphore *first = sem_calm(f, 2), *second = sem_calm(f, 2);
     uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
@@ -220,12 +219,7 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
         atomic_store((atomic_bool *)data, true);
 }
 
-static bool is_true(void *flag)
-{
-    return atomic_load((atomic_bool *)flag);
-}
-
-SEM_TEST(a_loss_is_told_in_every_way)
+LOCKS_TEST(a_loss_is_told_in_every_way)
 {
     lk_hold *hold = sem_hold_for(sem_new(f, 1), 1, wait_lease_ms());
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
@@ -234,7 +228,7 @@ SEM_TEST(a_loss_is_told_in_every_way)
     assert_true(p.fd >= 0);
     assert_int_equal(poll(&p, 1, 0), 0);
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &told), LK_OK);
-    assert_true(wait_until(is_true, &told, SOON_MS));
+    assert_soon(atomic_load(&told), SOON_MS);
     assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(1000)), 1);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
@@ -259,7 +253,7 @@ static bool is_tidied(void *data)
     return server_integer(tidied, "HLEN latchkey:{n}:h") == 0;
 }
 
-SEM_TEST(a_hold_that_lost_one_permit_is_lost)
+LOCKS_TEST(a_hold_that_lost_one_permit_is_lost)
 {
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 3);
     lk_semaphore *other;
@@ -271,25 +265,25 @@ SEM_TEST(a_hold_that_lost_one_permit_is_lost)
     other = sem_new(f, 3);
     assert_status(taker_release(sem_take(f, other, 3, LK_FOREVER, NULL)),
                   LK_OK);
-    tidied = f->base->server;
+    tidied = f->server;
     assert_true(wait_until(is_tidied, other, SOON_MS));
     sem_assert_clean(f, 3);
 }
 
-SEM_TEST(what_a_deleted_semaphore_gave_is_lost)
+LOCKS_TEST(what_a_deleted_semaphore_gave_is_lost)
 {
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
 
-    assert_int_equal(server_integer(f->base->server, "DEL n {n}:timeout"), 2);
+    assert_int_equal(server_integer(f->server, "DEL n {n}:timeout"), 2);
     assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }
 
 /* ---- once ---- */
 
-SEM_TEST(a_hold_that_is_gone_gives_nothing_back)
+LOCKS_TEST(a_hold_that_is_gone_gives_nothing_back)
 {
     lk_semaphore *semaphore = sem_new(f, 2);
     lk_hold *hold = sem_hold(semaphore, 2);
@@ -299,7 +293,7 @@ SEM_TEST(a_hold_that_is_gone_gives_nothing_back)
     sem_assert_clean(f, 2);
 }
 
-SEM_TEST(what_others_took_since_is_not_given_back)
+LOCKS_TEST(what_others_took_since_is_not_given_back)
 {
     lk_hold *lost = sem_hold_for(sem_new(f, 1), 1, 300);
     taker *t = sem_take(f, sem_calm(f, 1), 1, LK_FOREVER, NULL);
@@ -314,7 +308,7 @@ SEM_TEST(what_others_took_since_is_not_given_back)
 
 /* ---- passing on to another process ---- */
 
-SEM_TEST(an_exported_hold_is_taken_over)
+LOCKS_TEST(an_exported_hold_is_taken_over)
 {
     lk_semaphore *there = sem_of(f, open_watchdog(f), 3);
     lk_semaphore *here = sem_of(f, open_watchdog(f), 3);
@@ -334,27 +328,7 @@ SEM_TEST(an_exported_hold_is_taken_over)
     sem_assert_clean(f, 3);
 }
 
-SEM_TEST(a_client_that_borrows_a_hold_imports_it_later)
-{
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    lk_semaphore *there = sem_of(f, open_watchdog(f), 1);
-    lk_semaphore *here = sem_of(f, open_watchdog(f), 1);
-    char text[LK_EXPORT_SIZE];
-    lk_hold *borrowed = NULL, *hold = sem_hold(here, 1);
-
-    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    assert_status(lk_semaphore_import(here, text, &borrow, &borrowed), LK_OK);
-    assert_status(lk_semaphore_import(there, text, NULL, &hold), LK_OK);
-    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
-    assert_status(lk_semaphore_import(here, text, NULL, &hold), LK_OK);
-    assert_status(lk_hold_release(borrowed), LK_ELOST);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    sem_assert_clean(f, 1);
-}
-
-SEM_TEST(an_export_that_nobody_imports_ends_with_its_lease)
+LOCKS_TEST(an_export_that_nobody_imports_ends_with_its_lease)
 {
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
     char text[LK_EXPORT_SIZE];
@@ -370,12 +344,12 @@ SEM_TEST(an_export_that_nobody_imports_ends_with_its_lease)
     sem_assert_clean(f, 3);
 }
 
-SEM_TEST(a_hold_of_another_name_is_not_taken_over)
+LOCKS_TEST(a_hold_of_another_name_is_not_taken_over)
 {
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_hold *hold = sem_hold(sem_of(f, client, 1), 1);
-    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_lock *lock = locking_lock(f, client, "n");
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
@@ -387,7 +361,4 @@ SEM_TEST(a_hold_of_another_name_is_not_taken_over)
     assert_null(none);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

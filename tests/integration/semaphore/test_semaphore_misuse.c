@@ -5,10 +5,7 @@
 
 #include <latchkey/plain_semaphore.h>
 
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "support/call.h"
 #include "support/check.h"
@@ -24,85 +21,29 @@ static void on_done(lk_status status, void *data)
     fail_msg("a callback was called");
 }
 
-static void
-on_count(lk_status status, uint64_t permits, int64_t free, void *data)
-{
-    (void)permits;
-    (void)free;
-    on_done(status, data);
-}
-
 static void on_acquire(lk_status status, lk_hold *hold, void *data)
 {
     (void)hold;
     on_done(status, data);
 }
 
-static void on_info(lk_status status, lk_info *info, void *data)
-{
-    (void)info;
-    on_done(status, data);
-}
-
 /* ---- arguments ---------------------------------------------------------------- */
 
-CHECK_TEST(a_handle_that_is_null_is_refused)
+LOCKS_TEST(what_is_missing_is_refused)
 {
-    lk_hold *hold = NULL;
-    lk_info *info = NULL;
+    lk_semaphore *semaphore = sem_new(f, 1);
     uint64_t permits;
     int64_t free;
 
-    assert_einval(lk_semaphore_acquire(NULL, 1, 0, NULL, &hold), "NULL");
-    assert_einval(lk_semaphore_run(NULL, 1, 0, NULL, call_nothing, NULL),
-                  "NULL");
-    assert_einval(lk_semaphore_import(NULL, "x", NULL, &hold), "NULL");
     assert_einval(lk_semaphore_resize(NULL, 1), "NULL");
-    assert_einval(lk_semaphore_count(NULL, &permits, &free), "NULL");
-    assert_einval(lk_semaphore_force_release(NULL, NULL), "NULL");
-    assert_einval(lk_semaphore_info(NULL, &info), "NULL");
-    assert_einval(lk_semaphore_acquire_async(NULL, 1, 0, NULL, on_acquire,
-                                             NULL),
-                  "NULL");
     assert_einval(lk_semaphore_resize_async(NULL, 1, on_done, NULL), "NULL");
-    assert_einval(lk_semaphore_count_async(NULL, on_count, NULL), "NULL");
-    assert_einval(lk_semaphore_force_release_async(NULL, NULL, on_done, NULL),
-                  "NULL");
-    assert_einval(lk_semaphore_info_async(NULL, on_info, NULL), "NULL");
-    lk_semaphore_free(NULL);
-}
-
-SEM_TEST(a_result_needs_a_place)
-{
-    lk_semaphore *semaphore = sem_new(f, 1);
-    lk_client *client = f->base->clients[0];
-    uint64_t permits;
-    int64_t free;
-
-    assert_einval(lk_semaphore_new(NULL, client, "n", NULL), "NULL");
-    assert_einval(lk_semaphore_acquire(semaphore, 1, 0, NULL, NULL), "NULL");
-    assert_einval(lk_semaphore_count(semaphore, NULL, &free), "NULL");
-    assert_einval(lk_semaphore_count(semaphore, &permits, NULL), "NULL");
-    assert_einval(lk_semaphore_info(semaphore, NULL), "NULL");
-    assert_einval(lk_semaphore_run(semaphore, 1, 0, NULL, NULL, NULL),
-                  "function");
-}
-
-SEM_TEST(a_call_without_a_callback_is_refused)
-{
-    lk_semaphore *semaphore = sem_new(f, 1);
-
-    assert_einval(lk_semaphore_acquire_async(semaphore, 1, 0, NULL, NULL, NULL),
-                  "callback");
     assert_einval(lk_semaphore_resize_async(semaphore, 1, NULL, NULL),
                   "callback");
-    assert_einval(lk_semaphore_count_async(semaphore, NULL, NULL), "callback");
-    assert_einval(lk_semaphore_force_release_async(semaphore, NULL, NULL, NULL),
-                  "callback");
-    assert_einval(lk_semaphore_info_async(semaphore, NULL, NULL), "callback");
+    assert_einval(lk_semaphore_count(semaphore, NULL, &free), "NULL");
+    assert_einval(lk_semaphore_count(semaphore, &permits, NULL), "NULL");
 }
 
-SEM_TEST(a_count_that_cannot_be_is_refused)
+LOCKS_TEST(a_count_that_cannot_be_is_refused)
 {
     lk_semaphore *semaphore = sem_new(f, 1);
     lk_hold *none = NULL;
@@ -122,10 +63,10 @@ SEM_TEST(a_count_that_cannot_be_is_refused)
     assert_says(lk_semaphore_resize(semaphore, UINT64_MAX), LK_ERANGE,
                 "permits");
     assert_null(none);
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }
 
-SEM_TEST(the_largest_number_works)
+LOCKS_TEST(the_largest_number_works)
 {
     lk_semaphore *semaphore = sem_new(f, LK_SEMAPHORE_MAX);
     lk_hold *hold = sem_hold(semaphore, 7);
@@ -135,9 +76,9 @@ SEM_TEST(the_largest_number_works)
     sem_assert_clean(f, LK_SEMAPHORE_MAX);
 }
 
-SEM_TEST(options_that_are_wrong_are_refused)
+LOCKS_TEST(options_that_are_wrong_are_refused)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_semaphore *none = NULL;
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                     .permits = too_many};
@@ -149,21 +90,13 @@ SEM_TEST(options_that_are_wrong_are_refused)
     options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT, .permits = 1,
                                      .resize = 2};
     assert_einval(lk_semaphore_new(&none, client, "n", &options), "resize");
-    options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT,
-                                     .lease_ms = UINT64_MAX};
-    assert_status(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL);
-    options = (lk_semaphore_options){.size = 1};
-    assert_status(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL);
-    assert_einval(lk_semaphore_new(&none, NULL, "n", NULL), "NULL");
-    assert_einval(lk_semaphore_new(&none, client, "", NULL), "name");
-    assert_einval(lk_semaphore_new(&none, client, "a{b", NULL), "name");
     assert_null(none);
 }
 
 /* Redisson's key of leases is the one of `x`. */
-SEM_TEST(a_name_that_is_a_tag_has_no_permits)
+LOCKS_TEST(a_name_that_is_a_tag_has_no_permits)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     const lk_semaphore_options one = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
     lk_semaphore *tag = NULL, *tagged = NULL;
     lk_hold *hold = NULL;
@@ -201,38 +134,37 @@ static void assert_all_refuse(lk_semaphore *semaphore, const char *word)
     assert_null(info);
 }
 
-SEM_TEST(a_name_that_is_something_else_is_refused)
+LOCKS_TEST(a_name_that_is_something_else_is_refused)
 {
     lk_semaphore *semaphore = sem_new(f, 1);
-    lk_lock *lock = locking_lock(f->base, f->base->clients[0], "n");
+    lk_lock *lock = locking_lock(f, f->clients[0], "n");
     lk_hold *hold = locking_hold(lock);
 
     assert_all_refuse(semaphore, "semaphore");
     assert_status(lk_hold_release(hold), LK_OK);
-    free(server_string(f->base->server, "SET n word"));
+    free(server_string(f->server, "SET n word"));
     assert_all_refuse(semaphore, "counter");
 }
 
 /* Its permits would be given twice. */
-SEM_TEST(a_name_on_record_as_a_plain_semaphore_is_refused)
+LOCKS_TEST(a_name_on_record_as_a_plain_semaphore_is_refused)
 {
     lk_semaphore *semaphore = sem_new(f, 3);
 
-    free(server_string(f->base->server, "SET n 2"));
-    free(server_string(f->base->server, "SET latchkey:{n}:r %s",
+    free(server_string(f->server, "SET n 2"));
+    free(server_string(f->server, "SET latchkey:{n}:r %s",
                        "2c 0 0 0 - - - 0 - - - 0 0 - - "));
     assert_all_refuse(semaphore, "plain");
-    assert_int_equal(server_integer(f->base->server, "INCRBY n 0"), 2);
+    assert_int_equal(server_integer(f->server, "INCRBY n 0"), 2);
 }
 
-SEM_TEST(a_name_whose_permits_are_leased_is_no_plain_semaphore)
+LOCKS_TEST(a_name_whose_permits_are_leased_is_no_plain_semaphore)
 {
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *hold = sem_hold(semaphore, 1);
     lk_plain_semaphore *plain = NULL;
 
-    assert_status(lk_plain_semaphore_new(&plain, f->base->clients[0], "n"),
-                  LK_OK);
+    assert_status(lk_plain_semaphore_new(&plain, f->clients[0], "n"), LK_OK);
     assert_status(lk_plain_semaphore_acquire(plain, 1, 0, NULL), LK_ETYPE);
     assert_status(lk_plain_semaphore_release(plain, 1), LK_ETYPE);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -240,48 +172,7 @@ SEM_TEST(a_name_whose_permits_are_leased_is_no_plain_semaphore)
     lk_plain_semaphore_free(plain);
 }
 
-/* ---- after a fork --------------------------------------------------------------- */
-
-static bool child_is_refused(lk_semaphore *semaphore)
-{
-    lk_hold *hold = NULL;
-    lk_info *info = NULL;
-    uint64_t permits;
-    int64_t free;
-
-    return lk_semaphore_acquire(semaphore, 1, 0, NULL, &hold) == LK_EFORKED &&
-           lk_semaphore_acquire_async(semaphore, 1, 0, NULL, on_acquire,
-                                      NULL) == LK_EFORKED &&
-           lk_semaphore_resize(semaphore, 1) == LK_EFORKED &&
-           lk_semaphore_count(semaphore, &permits, &free) == LK_EFORKED &&
-           lk_semaphore_force_release(semaphore, NULL) == LK_EFORKED &&
-           lk_semaphore_info(semaphore, &info) == LK_EFORKED;
-}
-
-SEM_TEST(every_call_is_refused_in_a_child)
-{
-    lk_semaphore *semaphore = sem_new(f, 3);
-    lk_hold *hold = sem_hold(semaphore, 1);
-    pid_t child = fork();
-    int status;
-
-    if (child == 0) {
-        bool is_refused =
-            child_is_refused(semaphore) && lk_hold_check(hold) == LK_EFORKED;
-
-        lk_semaphore_free(semaphore);
-        (void)kill(getpid(), is_refused ? SIGKILL : SIGABRT);
-    }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status));
-    assert_int_equal(WTERMSIG(status), SIGKILL);
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-    sem_assert_clean(f, 3);
-}
-
-int main(void)
+int test_semaphore_misuse(void)
 {
     return check_all(locking_start_server, locking_stop_server);
 }

@@ -29,8 +29,7 @@ assert_counts(lk_semaphore *semaphore, uint64_t permits, int64_t free)
     assert_int_equal(is_free, free);
 }
 
-static lk_semaphore *
-resizing(semaphores *f, lk_client *client, uint64_t permits)
+static lk_semaphore *resizing(locking *f, lk_client *client, uint64_t permits)
 {
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = permits, .resize = 1};
@@ -40,7 +39,7 @@ resizing(semaphores *f, lk_client *client, uint64_t permits)
 
 /* ---- setting ---- */
 
-SEM_TEST(without_a_number_nothing_can_be_acquired)
+LOCKS_TEST(without_a_number_nothing_can_be_acquired)
 {
     lk_semaphore *semaphore = sem_new(f, 0);
     lk_hold *none = NULL;
@@ -51,20 +50,20 @@ SEM_TEST(without_a_number_nothing_can_be_acquired)
     assert_status(lk_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL, &none),
                   LK_EUNSET);
     assert_status(lk_semaphore_count(semaphore, &permits, &free), LK_EUNSET);
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }
 
-SEM_TEST(the_first_acquire_sets_the_number)
+LOCKS_TEST(the_first_acquire_sets_the_number)
 {
     lk_semaphore *semaphore = sem_new(f, 4);
 
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
     assert_status(try_once(semaphore, 1), LK_OK);
     assert_counts(semaphore, 4, 4);
     assert_status(try_once(sem_new(f, 0), 4), LK_OK);
 }
 
-SEM_TEST(another_number_is_a_mismatch)
+LOCKS_TEST(another_number_is_a_mismatch)
 {
     lk_semaphore *other = sem_new(f, 5);
     lk_hold *none = NULL;
@@ -78,7 +77,7 @@ SEM_TEST(another_number_is_a_mismatch)
 }
 
 /* Busy is an answer, too: the number was the right one. */
-SEM_TEST(a_running_program_bears_a_later_change)
+LOCKS_TEST(a_running_program_bears_a_later_change)
 {
     lk_semaphore *running = sem_new(f, 4);
     lk_semaphore *busy = sem_new(f, 4);
@@ -93,7 +92,7 @@ SEM_TEST(a_running_program_bears_a_later_change)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-SEM_TEST(a_refusal_is_repeated)
+LOCKS_TEST(a_refusal_is_repeated)
 {
     lk_semaphore *wrong = sem_new(f, 5);
 
@@ -105,23 +104,23 @@ SEM_TEST(a_refusal_is_repeated)
 }
 
 /* The semaphore was deleted behind everybody's back. */
-SEM_TEST(a_number_that_is_gone_is_set_again)
+LOCKS_TEST(a_number_that_is_gone_is_set_again)
 {
     lk_semaphore *semaphore = sem_new(f, 4);
 
     assert_status(try_once(semaphore, 1), LK_OK);
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
     assert_status(try_once(semaphore, 1), LK_OK);
     assert_counts(semaphore, 4, 4);
 }
 
-SEM_TEST(a_waiter_sets_a_number_that_is_gone)
+LOCKS_TEST(a_waiter_sets_a_number_that_is_gone)
 {
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *t = sem_queue_up(f, semaphore, 1, 1);
 
-    assert_int_equal(server_integer(f->base->server, "DEL n {n}:timeout"), 2);
+    assert_int_equal(server_integer(f->server, "DEL n {n}:timeout"), 2);
     assert_status(taker_release(t), LK_OK);
     (void)lk_hold_release(hold);
     sem_assert_books(f, 1, 1);
@@ -129,7 +128,7 @@ SEM_TEST(a_waiter_sets_a_number_that_is_gone)
 
 /* ---- changing ---- */
 
-SEM_TEST(more_permits_wake_a_waiter_at_once)
+LOCKS_TEST(more_permits_wake_a_waiter_at_once)
 {
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
@@ -149,7 +148,7 @@ SEM_TEST(more_permits_wake_a_waiter_at_once)
     sem_assert_clean(f, 3);
 }
 
-SEM_TEST(fewer_permits_take_nothing_away)
+LOCKS_TEST(fewer_permits_take_nothing_away)
 {
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *first = sem_hold(semaphore, 1);
@@ -170,20 +169,20 @@ SEM_TEST(fewer_permits_take_nothing_away)
     sem_assert_clean(f, 1);
 }
 
-SEM_TEST(who_asks_for_more_than_there_is_is_told)
+LOCKS_TEST(who_asks_for_more_than_there_is_is_told)
 {
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *none = NULL;
 
     assert_status(try_once(semaphore, 4), LK_ERANGE);
-    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
     assert_status(try_once(semaphore, 3), LK_OK);
     assert_status(lk_semaphore_acquire(semaphore, 4, LK_FOREVER, NULL, &none),
                   LK_ERANGE);
 }
 
 /* Soon, whether it is first in line or not. */
-SEM_TEST(who_waits_for_more_than_there_will_be_is_told)
+LOCKS_TEST(who_waits_for_more_than_there_will_be_is_told)
 {
     lk_semaphore *semaphore = sem_calm(f, 4);
     lk_hold *hold = sem_hold(semaphore, 4);
@@ -199,7 +198,7 @@ SEM_TEST(who_waits_for_more_than_there_will_be_is_told)
     sem_assert_clean(f, 2);
 }
 
-SEM_TEST(a_number_may_be_none)
+LOCKS_TEST(a_number_may_be_none)
 {
     lk_semaphore *semaphore = sem_calm(f, 2);
     lk_hold *hold = sem_hold(semaphore, 1);
@@ -213,7 +212,7 @@ SEM_TEST(a_number_may_be_none)
     assert_status(try_once(semaphore, 1), LK_ERANGE);
 }
 
-SEM_TEST(resize_sets_a_number_where_none_is)
+LOCKS_TEST(resize_sets_a_number_where_none_is)
 {
     lk_semaphore *semaphore = sem_new(f, 0);
 
@@ -222,9 +221,9 @@ SEM_TEST(resize_sets_a_number_where_none_is)
     assert_status(try_once(semaphore, 7), LK_OK);
 }
 
-SEM_TEST(the_option_replaces_another_number_once)
+LOCKS_TEST(the_option_replaces_another_number_once)
 {
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open(f, NULL);
     lk_semaphore *semaphore = resizing(f, client, 6);
 
     assert_status(try_once(sem_of(f, client, 4), 1), LK_OK);
@@ -235,14 +234,13 @@ SEM_TEST(the_option_replaces_another_number_once)
     assert_counts(semaphore, 2, 2);
 }
 
-SEM_TEST(the_option_wakes_who_waits)
+LOCKS_TEST(the_option_wakes_who_waits)
 {
     lk_semaphore *semaphore = sem_calm(f, 1);
     lk_hold *hold = sem_hold(semaphore, 1);
     taker *t = sem_queue_up(f, semaphore, 1, 1);
 
-    assert_status(try_once(resizing(f, locking_open(f->base, NULL), 3), 1),
-                  LK_OK);
+    assert_status(try_once(resizing(f, locking_open(f, NULL), 3), 1), LK_OK);
     assert_status(taker_release(t), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     sem_assert_clean(f, 3);
@@ -250,7 +248,7 @@ SEM_TEST(the_option_wakes_who_waits)
 
 /* ---- counting ---- */
 
-SEM_TEST(a_lease_that_has_ended_counts_as_free)
+LOCKS_TEST(a_lease_that_has_ended_counts_as_free)
 {
     lk_semaphore *semaphore = sem_new(f, 3);
     lk_hold *hold = sem_hold_for(semaphore, 2, 1000);
@@ -266,7 +264,4 @@ SEM_TEST(a_lease_that_has_ended_counts_as_free)
     sem_assert_clean(f, 3);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

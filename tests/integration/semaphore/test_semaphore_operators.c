@@ -34,10 +34,9 @@ hold_because(lk_semaphore *semaphore, uint64_t count, const char *reason)
 }
 
 /* A permit of Redisson's, for 30 s: 16 times the letter b. */
-static void java_takes_one(semaphores *f)
+static void java_takes_one(locking *f)
 {
-    assert_int_equal(server_integer(f->base->server,
-                                    "EVAL %s 2 n {n}:timeout %s",
+    assert_int_equal(server_integer(f->server, "EVAL %s 2 n {n}:timeout %s",
                                     "local now = redis.call('TIME')"
                                     " redis.call('ZADD', KEYS[2],"
                                     " now[1] * 1000 + 30000, ARGV[1])"
@@ -50,7 +49,7 @@ static const char java_permit[] = "62626262626262626262626262626262";
 
 /* ---- info ---- */
 
-SEM_TEST(an_unset_semaphore_has_nobody)
+LOCKS_TEST(an_unset_semaphore_has_nobody)
 {
     lk_info *info = info_of(sem_new(f, 0));
 
@@ -59,7 +58,7 @@ SEM_TEST(an_unset_semaphore_has_nobody)
     lk_info_free(info);
 }
 
-SEM_TEST(holders_are_told_with_all_that_is_known_of_them)
+LOCKS_TEST(holders_are_told_with_all_that_is_known_of_them)
 {
     lk_semaphore *semaphore = sem_calm(f, 5);
     lk_hold *hold = hold_because(semaphore, 3, "nightly job");
@@ -80,7 +79,7 @@ SEM_TEST(holders_are_told_with_all_that_is_known_of_them)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-SEM_TEST(waiters_are_told_in_order_with_what_they_need)
+LOCKS_TEST(waiters_are_told_in_order_with_what_they_need)
 {
     lk_semaphore *semaphore = sem_calm(f, 5);
     lk_hold *hold = sem_hold(semaphore, 5);
@@ -100,7 +99,7 @@ SEM_TEST(waiters_are_told_in_order_with_what_they_need)
     assert_status(taker_release(small), LK_OK);
 }
 
-SEM_TEST(permits_of_another_library_are_told_one_by_one)
+LOCKS_TEST(permits_of_another_library_are_told_one_by_one)
 {
     lk_semaphore *semaphore = sem_new(f, 5);
     lk_hold *hold = sem_hold_for(semaphore, 2, 90000);
@@ -120,7 +119,7 @@ SEM_TEST(permits_of_another_library_are_told_one_by_one)
 
 /* ---- force ---- */
 
-SEM_TEST(nobody_is_ended_who_holds_nothing)
+LOCKS_TEST(nobody_is_ended_who_holds_nothing)
 {
     lk_semaphore *semaphore = sem_new(f, 2);
     lk_hold *hold;
@@ -135,7 +134,7 @@ SEM_TEST(nobody_is_ended_who_holds_nothing)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-SEM_TEST(one_holder_is_ended_and_told)
+LOCKS_TEST(one_holder_is_ended_and_told)
 {
     lk_semaphore *semaphore = sem_calm(f, 3);
     lk_hold *ended = sem_hold_for(semaphore, 2, 60000);
@@ -162,7 +161,7 @@ SEM_TEST(one_holder_is_ended_and_told)
     sem_assert_clean(f, 3);
 }
 
-SEM_TEST(a_permit_of_another_library_is_ended)
+LOCKS_TEST(a_permit_of_another_library_is_ended)
 {
     lk_semaphore *semaphore = sem_new(f, 1);
 
@@ -173,7 +172,7 @@ SEM_TEST(a_permit_of_another_library_is_ended)
     sem_assert_clean(f, 1);
 }
 
-SEM_TEST(everybody_is_ended)
+LOCKS_TEST(everybody_is_ended)
 {
     lk_semaphore *semaphore = sem_calm(f, 4);
     lk_hold *first = sem_hold(semaphore, 2);
@@ -190,7 +189,4 @@ SEM_TEST(everybody_is_ended)
     sem_assert_clean(f, 4);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

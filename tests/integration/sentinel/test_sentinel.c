@@ -88,12 +88,12 @@ static unsigned port_of(size_t sentinel)
     return server_port(group->sentinels[sentinel]);
 }
 
-static void it_is_found(NO_STATE)
+MADE_TEST(it_is_found)
 {
     assert_taken(group->url);
 }
 
-static void it_is_found_though_the_first_sentinel_is_dead(NO_STATE)
+MADE_TEST(it_is_found_though_the_first_sentinel_is_dead)
 {
     char url[256];
 
@@ -104,7 +104,7 @@ static void it_is_found_though_the_first_sentinel_is_dead(NO_STATE)
     assert_taken(url);
 }
 
-static void one_of_three_sentinels_is_not_enough(NO_STATE)
+MADE_TEST(one_of_three_sentinels_is_not_enough)
 {
     char url[256];
 
@@ -118,7 +118,7 @@ static void one_of_three_sentinels_is_not_enough(NO_STATE)
                      "1 of 3 sentinels answered, 2 have to; 127.0.0.1:");
 }
 
-static void where_speed_matters_more_one_is_enough(NO_STATE)
+MADE_TEST(where_speed_matters_more_one_is_enough)
 {
     char url[256];
 
@@ -126,7 +126,7 @@ static void where_speed_matters_more_one_is_enough(NO_STATE)
         url_of(url, port_of(0), socket_free_port(), "m?failover=fast"));
 }
 
-static void an_unknown_master_is_told(NO_STATE)
+MADE_TEST(an_unknown_master_is_told)
 {
     char url[256];
 
@@ -144,18 +144,12 @@ static bool is_listened_to(void *sentinel)
     return is;
 }
 
-/* The client of the test before is gone, but a sentinel may not have read yet
-   that its connections are closed. */
-static bool is_listened_to_by_nobody(void *sentinel)
-{
-    return !is_listened_to(sentinel);
-}
-
-static void every_sentinel_is_listened_to(NO_STATE)
+MADE_TEST(every_sentinel_is_listened_to)
 {
     for (size_t i = 0; i < SENTINELS; i++)
-        assert_true(
-            wait_until(is_listened_to_by_nobody, group->sentinels[i], LONG_MS));
+        /* The client of the test before is gone, but a sentinel may not have read yet
+           that its connections are closed. */
+        assert_soon(!is_listened_to(group->sentinels[i]), LONG_MS);
     (void)open_url(group->url, NULL);
     for (size_t i = 0; i < SENTINELS; i++)
         assert_true(wait_until(is_listened_to, group->sentinels[i], LONG_MS));
@@ -166,7 +160,7 @@ static void every_sentinel_is_listened_to(NO_STATE)
 }
 
 /* A sentinel that has been told of a replica goes on to name it for a while. */
-static void a_replica_is_refused(NO_STATE)
+MADE_TEST(a_replica_is_refused)
 {
     char config[128], url[256];
     server *sentinel;
@@ -184,7 +178,7 @@ static void a_replica_is_refused(NO_STATE)
 
 /* With a user of its own, which may ask for the address and nothing else. Since
    it does not tell how long it has named the master, that has to be seen. */
-static void a_sentinel_may_want_a_password(NO_STATE)
+MADE_TEST(a_sentinel_may_want_a_password)
 {
     char config[256], url[256];
     server *sentinel;
@@ -212,7 +206,7 @@ static void a_sentinel_may_want_a_password(NO_STATE)
     server_stop(sentinel);
 }
 
-static void a_server_alone_is_no_master_of_sentinels(NO_STATE)
+MADE_TEST(a_server_alone_is_no_master_of_sentinels)
 {
     lk_client *client = open_url(server_url(group->servers[0]), NULL);
     lk_master master = {.size = sizeof(master)};
@@ -220,7 +214,7 @@ static void a_server_alone_is_no_master_of_sentinels(NO_STATE)
     assert_status(lk_master_get(client, &master), LK_ENOTSUP);
 }
 
-static void a_redlock_takes_no_group(NO_STATE)
+MADE_TEST(a_redlock_takes_no_group)
 {
     lk_client *client = open_url(group->url, NULL);
     lk_client *clients[] = {client};
@@ -234,11 +228,11 @@ static void a_redlock_takes_no_group(NO_STATE)
 /* It takes the client's connections and says nothing, until the client gives them up
    and tries again: meanwhile the master is believed by what the two others say, and
    leases are renewed as before. */
-static void one_that_is_silent_holds_up_no_renewal(NO_STATE)
+MADE_TEST(one_that_is_silent_holds_up_no_renewal)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                     .watchdog_ms = wait_lease_ms(),
-                                     .command_timeout_ms = 500};
+                                     .watchdog_ms = wait_limit_ms(1250),
+                                     .command_timeout_ms = wait_limit_ms(500)};
     lk_client *client;
     lk_client_stats stats = {.size = sizeof(stats)};
     lk_lock *lock;
@@ -258,23 +252,9 @@ static void one_that_is_silent_holds_up_no_renewal(NO_STATE)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-int main(void)
+int test_sentinel(void)
 {
-    const struct CMUnitTest tests[] = {
-        MADE_TEST(it_is_found),
-        MADE_TEST(it_is_found_though_the_first_sentinel_is_dead),
-        MADE_TEST(one_of_three_sentinels_is_not_enough),
-        MADE_TEST(where_speed_matters_more_one_is_enough),
-        MADE_TEST(an_unknown_master_is_told),
-        MADE_TEST(every_sentinel_is_listened_to),
-        MADE_TEST(a_replica_is_refused),
-        MADE_TEST(a_sentinel_may_want_a_password),
-        MADE_TEST(a_server_alone_is_no_master_of_sentinels),
-        MADE_TEST(a_redlock_takes_no_group),
-        MADE_TEST(one_that_is_silent_holds_up_no_renewal),
-    };
-
     if (getenv("LK_TEST_TLS") != NULL)
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, start, stop);
+    return check_all(start, stop);
 }

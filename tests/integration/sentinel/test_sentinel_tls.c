@@ -136,12 +136,6 @@ static void the_sentinels_password_is_their_own(NO_STATE)
     assert_refused(text, LK_EAUTH, "WRONGPASS");
 }
 
-/* The client has gone there. */
-static bool has_app(void *data)
-{
-    return has_user(data, "app");
-}
-
 static void a_hold_goes_on_at_the_next_master(NO_STATE)
 {
     lk_client *client = made_client(whole_url(), NULL);
@@ -155,7 +149,8 @@ static void a_hold_goes_on_at_the_next_master(NO_STATE)
     server_wait_copied(group->servers[0], "n", 2);
     next = sentinels_failover(group);
     assert_ptr_equal(sentinels_wait_other(group, group->servers[0]), next);
-    assert_true(wait_until(has_app, next, LONG_MS));
+    /* The client has gone there. */
+    assert_soon(has_user(next, "app"), LONG_MS);
     first = made_hold(later);
     assert_int_equal(server_integer(next, "EXISTS later"), 1);
     assert_status(lk_hold_extend(hold, LONG_MS), LK_OK);
@@ -203,17 +198,21 @@ static void a_name_is_what_the_certificate_has_to_be_for(NO_STATE)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-int main(void)
+int test_sentinel_tls(void)
 {
     const struct CMUnitTest named[] = {
-        MADE_TEST(a_name_is_what_the_certificate_has_to_be_for),
+        cmocka_unit_test_teardown(a_name_is_what_the_certificate_has_to_be_for,
+                                  made_end),
     };
     const struct CMUnitTest tests[] = {
-        MADE_TEST(all_of_it_is_encrypted_and_each_has_its_user),
-        MADE_TEST(a_certificate_that_is_not_trusted_ends_a_wait),
-        MADE_TEST(without_tls_nothing_is_had),
-        MADE_TEST(the_sentinels_password_is_their_own),
-        MADE_TEST(a_hold_goes_on_at_the_next_master),
+        cmocka_unit_test_teardown(all_of_it_is_encrypted_and_each_has_its_user,
+                                  made_end),
+        cmocka_unit_test_teardown(a_certificate_that_is_not_trusted_ends_a_wait,
+                                  made_end),
+        cmocka_unit_test_teardown(without_tls_nothing_is_had, made_end),
+        cmocka_unit_test_teardown(the_sentinels_password_is_their_own,
+                                  made_end),
+        cmocka_unit_test_teardown(a_hold_goes_on_at_the_next_master, made_end),
     };
 
     if (getenv("LK_TEST_TLS") != NULL || server_lacks_tls())

@@ -23,16 +23,16 @@ static void assert_prompt(uint64_t began)
 
 /* ---- alone ---- */
 
-SIG_TEST(a_hold_is_the_others_key_with_a_lease)
+LOCKS_TEST(a_hold_is_the_others_key_with_a_lease)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_hold *hold = sig_hold(lock);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_hold *hold = locking_hold(lock);
     char *holder = sig_holder(f);
     bool locked = false;
 
-    assert_memory_equal(holder, lk_client_id(f->base->clients[0]), 36);
+    assert_memory_equal(holder, lk_client_id(f->clients[0]), 32);
     free(holder);
-    assert_in_range(locking_pttl(f->base, "lock:n"), 25000, 30000);
+    assert_in_range(locking_pttl(f, "lock:n"), 25000, 30000);
     assert_int_equal(lk_hold_fence(hold), 0);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 25000, 30000);
@@ -41,15 +41,15 @@ SIG_TEST(a_hold_is_the_others_key_with_a_lease)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_siglock_is_locked(lock, &locked), LK_OK);
     assert_false(locked);
-    assert_false(locking_exists(f->base, "latchkey:void:{n}"));
+    assert_false(locking_exists(f, "latchkey:void:{n}"));
 }
 
-SIG_TEST(an_owner_enters_again_and_others_do_not)
+LOCKS_TEST(an_owner_enters_again_and_others_do_not)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_siglock *other = sig_lock_of_new_client(f);
-    lk_hold *hold = sig_hold(lock);
-    lk_hold *again = sig_hold(lock);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_siglock *other = locking_new(f, lk_siglock);
+    lk_hold *hold = locking_hold(lock);
+    lk_hold *again = locking_hold(lock);
     lk_hold *none = NULL;
 
     assert_status(lk_siglock_acquire(other, 0, NULL, &none), LK_EBUSY);
@@ -68,9 +68,9 @@ static lk_status look(lk_hold *hold, void *data)
     return LK_ERANGE;
 }
 
-SIG_TEST(run_holds_the_lock_meanwhile)
+LOCKS_TEST(run_holds_the_lock_meanwhile)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
     lk_status seen = LK_EINVAL;
 
     assert_status(lk_siglock_run(lock, 0, NULL, look, &seen), LK_ERANGE);
@@ -78,35 +78,36 @@ SIG_TEST(run_holds_the_lock_meanwhile)
     sig_assert_clean(f);
 }
 
-SIG_TEST(a_lease_is_renewed_or_extended_or_ends)
+LOCKS_TEST(a_lease_is_renewed_or_extended_or_ends)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
-    lk_siglock *lock = sig_lock(f, locking_open(f->base, &options));
-    lk_siglock *brief = sig_lock_named(f, f->base->clients[0], "brief");
-    lk_hold *hold = sig_hold(lock);
-    lk_hold *ending = sig_hold_for(brief, 300);
+    lk_siglock *lock = locking_of(f, lk_siglock, locking_open(f, &options));
+    lk_siglock *brief = locking_named(f, lk_siglock, f->clients[0], "brief");
+    lk_hold *hold = locking_hold(lock);
+    lk_hold *ending = locking_hold_for(brief, 300);
     lk_hold *extended =
-        sig_hold_for(sig_lock_named(f, f->base->clients[0], "x"), 1000);
+        locking_hold_for(locking_named(f, lk_siglock, f->clients[0], "x"),
+                         1000);
 
     assert_status(lk_hold_extend(extended, 20000), LK_OK);
-    assert_in_range(locking_pttl(f->base, "lock:x"), 15000, 20000);
-    locking_wait_integer(f->base, 0, "EXISTS %s", "lock:brief");
+    assert_in_range(locking_pttl(f, "lock:x"), 15000, 20000);
+    locking_wait_integer(f, 0, "EXISTS %s", "lock:brief");
     assert_status(lk_hold_check(ending), LK_ELOST);
     assert_int_equal(lk_hold_loss(ending), LK_LOSS_EXPIRED);
     assert_status(lk_hold_release(ending), LK_ELOST);
     locking_pass_time(wait_lease_ms());
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_true(locking_exists(f->base, "lock:n"));
+    assert_true(locking_exists(f, "lock:n"));
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_hold_release(extended), LK_OK);
 }
 
-SIG_TEST(a_hold_goes_to_another_client_as_text)
+LOCKS_TEST(a_hold_goes_to_another_client_as_text)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_siglock *other = sig_lock_of_new_client(f);
-    lk_hold *hold = sig_hold(lock);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_siglock *other = locking_new(f, lk_siglock);
+    lk_hold *hold = locking_hold(lock);
     char text[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
@@ -122,10 +123,10 @@ SIG_TEST(a_hold_goes_to_another_client_as_text)
     assert_status(lk_siglock_import(other, text, NULL, &hold), LK_ELOST);
 }
 
-SIG_TEST(info_and_force_know_who_holds)
+LOCKS_TEST(info_and_force_know_who_holds)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_hold *hold = sig_hold(lock);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_hold *hold = locking_hold(lock);
     lk_info *info = NULL;
 
     assert_status(lk_siglock_info(lock, &info), LK_OK);
@@ -142,11 +143,11 @@ SIG_TEST(info_and_force_know_who_holds)
     lk_info_free(info);
 }
 
-SIG_TEST(questions_are_answered_to_callbacks_too)
+LOCKS_TEST(questions_are_answered_to_callbacks_too)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
     call locked = {0}, asked = {0}, forced = {0}, released = {0};
-    lk_hold *hold = sig_granted(sig_wait(f, lock));
+    lk_hold *hold = locking_granted(locking_begin(f, lock, LK_FOREVER, NULL));
 
     assert_status(lk_siglock_is_locked_async(lock, call_on_locked, &locked),
                   LK_OK);
@@ -165,37 +166,37 @@ SIG_TEST(questions_are_answered_to_callbacks_too)
 
 /* ---- waiting ---- */
 
-SIG_TEST(a_release_wakes_who_waits)
+LOCKS_TEST(a_release_wakes_who_waits)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_siglock *other = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_siglock *other = locking_new(f, lk_siglock);
 
     for (int i = 0; i < 5; i++) {
-        lk_hold *hold = sig_hold(lock);
-        call *c = sig_wait(f, other);
+        lk_hold *hold = locking_hold(lock);
+        call *c = locking_begin(f, other, LK_FOREVER, NULL);
         uint64_t began;
 
         sig_wait_blocked(f, 1);
         began = wait_now_ms();
         assert_status(lk_hold_release(hold), LK_OK);
-        hold = sig_granted(c);
+        hold = locking_granted(c);
         assert_prompt(began);
         assert_status(lk_hold_release(hold), LK_OK);
     }
     sig_wait_blocked(f, 0);
 }
 
-SIG_TEST(everybody_has_a_turn_and_one_at_a_time)
+LOCKS_TEST(everybody_has_a_turn_and_one_at_a_time)
 {
-    lk_siglock *locks[3] = {sig_lock_of_new_client(f),
-                            sig_lock_of_new_client(f),
-                            sig_lock_of_new_client(f)};
+    lk_siglock *locks[3] = {locking_new(f, lk_siglock),
+                            locking_new(f, lk_siglock),
+                            locking_new(f, lk_siglock)};
     call *calls[30];
-    lk_hold *hold = sig_hold(locks[0]);
+    lk_hold *hold = locking_hold(locks[0]);
     size_t served = 0;
 
     for (size_t i = 0; i < 30; i++)
-        calls[i] = sig_wait(f, locks[i % 3]);
+        calls[i] = locking_begin(f, locks[i % 3], LK_FOREVER, NULL);
     sig_wait_blocked(f, 3);
     assert_status(lk_hold_release(hold), LK_OK);
     while (served < 30) {
@@ -205,7 +206,7 @@ SIG_TEST(everybody_has_a_turn_and_one_at_a_time)
             for (size_t j = 0; j < 30; j++)
                 assert_true(j == i || calls[j] == NULL ||
                             atomic_load(&calls[j]->ends) == 0);
-            sig_serve(calls[i]);
+            locking_serve(calls[i]);
             calls[i] = NULL;
             served++;
         }
@@ -214,10 +215,10 @@ SIG_TEST(everybody_has_a_turn_and_one_at_a_time)
 }
 
 /* Two connections: one for commands, one for all pops. */
-SIG_TEST(many_names_are_waited_for_over_one_connection)
+LOCKS_TEST(many_names_are_waited_for_over_one_connection)
 {
-    lk_client *holder = locking_open(f->base, NULL);
-    lk_client *waiter = locking_open(f->base, NULL);
+    lk_client *holder = locking_open(f, NULL);
+    lk_client *waiter = locking_open(f, NULL);
     lk_hold *holds[NAMES];
     call *calls[NAMES];
     char name[16];
@@ -227,49 +228,51 @@ SIG_TEST(many_names_are_waited_for_over_one_connection)
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         assert_status(lk_siglock_new(&lock, holder, name, NULL), LK_OK);
-        holds[i] = sig_hold(lock);
+        holds[i] = locking_hold(lock);
         lk_siglock_free(lock);
-        calls[i] = sig_wait(f, sig_lock_named(f, waiter, name));
+        calls[i] = locking_begin(f, locking_named(f, lk_siglock, waiter, name),
+                                 LK_FOREVER, NULL);
     }
     sig_wait_blocked(f, 1);
     assert_int_equal(locking_stats(waiter).connects, 2);
     for (int i = NAMES - 1; i >= 0; i--) {
         assert_status(lk_hold_release(holds[i]), LK_OK);
-        sig_serve(calls[i]);
+        locking_serve(calls[i]);
     }
     assert_int_equal(locking_stats(waiter).connects, 2);
     sig_wait_blocked(f, 0);
 }
 
 /* What is asked on the shared connection is answered meanwhile. */
-SIG_TEST(a_pop_holds_up_no_other_request)
+LOCKS_TEST(a_pop_holds_up_no_other_request)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_siglock *other = sig_lock_of_new_client(f);
-    lk_hold *hold = sig_hold(lock);
-    call *c = sig_wait(f, other);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_siglock *other = locking_new(f, lk_siglock);
+    lk_hold *hold = locking_hold(lock);
+    call *c = locking_begin(f, other, LK_FOREVER, NULL);
     uint64_t began;
 
     sig_wait_blocked(f, 1);
     began = wait_now_ms();
     for (int i = 0; i < 10; i++) {
-        lk_siglock *third = sig_lock_named(f, f->base->clients[1], "third");
+        lk_siglock *third =
+            locking_named(f, lk_siglock, f->clients[1], "third");
 
-        assert_status(lk_hold_release(sig_hold(third)), LK_OK);
+        assert_status(lk_hold_release(locking_hold(third)), LK_OK);
     }
     assert_prompt(began);
     assert_status(lk_hold_release(hold), LK_OK);
-    sig_serve(c);
+    locking_serve(c);
 }
 
 /* A pop for a name that nobody wants any more would swallow its signal. */
-SIG_TEST(a_wait_that_ended_keeps_no_signal_from_others)
+LOCKS_TEST(a_wait_that_ended_keeps_no_signal_from_others)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_siglock *other = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_siglock *other = locking_new(f, lk_siglock);
     pylock *p = sig_pylock(f, "theirs", 0);
-    lk_hold *hold = sig_hold(lock);
-    call *c = sig_wait_for(f, other, 300, NULL);
+    lk_hold *hold = locking_hold(lock);
+    call *c = locking_begin(f, other, 300, NULL);
 
     sig_wait_blocked(f, 1);
     pylock_listen(p);
@@ -281,18 +284,18 @@ SIG_TEST(a_wait_that_ended_keeps_no_signal_from_others)
     assert_true(pylock_release(p));
 }
 
-SIG_TEST(a_cancel_ends_a_wait)
+LOCKS_TEST(a_cancel_ends_a_wait)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
-    lk_siglock *other = sig_lock_of_new_client(f);
-    lk_hold *hold = sig_hold(lock);
+    lk_siglock *lock = locking_new(f, lk_siglock);
+    lk_siglock *other = locking_new(f, lk_siglock);
+    lk_hold *hold = locking_hold(lock);
     lk_cancel *cancel = NULL;
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     call *c;
 
-    assert_status(lk_cancel_new(&cancel, f->base->clients[1]), LK_OK);
+    assert_status(lk_cancel_new(&cancel, f->clients[1]), LK_OK);
     options.cancel = cancel;
-    c = sig_wait_for(f, other, LK_FOREVER, &options);
+    c = locking_begin(f, other, LK_FOREVER, &options);
     sig_wait_blocked(f, 1);
     lk_cancel_fire(cancel);
     assert_status(call_wait(c, NULL), LK_ECANCELED);
@@ -303,11 +306,11 @@ SIG_TEST(a_cancel_ends_a_wait)
 
 /* ---- the other library ---- */
 
-SIG_TEST(each_library_keeps_the_other_out)
+LOCKS_TEST(each_library_keeps_the_other_out)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
     pylock *p = sig_pylock(f, "theirs", 20);
-    lk_hold *hold = sig_hold(lock);
+    lk_hold *hold = locking_hold(lock);
 
     assert_false(pylock_try(p));
     assert_false(pylock_release(p));
@@ -319,9 +322,9 @@ SIG_TEST(each_library_keeps_the_other_out)
     assert_true(pylock_release(p));
 }
 
-SIG_TEST(each_library_wakes_the_other)
+LOCKS_TEST(each_library_wakes_the_other)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
     pylock *p = sig_pylock(f, "theirs", 0);
 
     for (int i = 0; i < 3; i++) {
@@ -330,11 +333,11 @@ SIG_TEST(each_library_wakes_the_other)
         uint64_t began;
 
         assert_true(pylock_try(p));
-        c = sig_wait(f, lock);
+        c = locking_begin(f, lock, LK_FOREVER, NULL);
         sig_wait_blocked(f, 1);
         began = wait_now_ms();
         assert_true(pylock_release(p));
-        hold = sig_granted(c);
+        hold = locking_granted(c);
         assert_prompt(began);
         assert_false(pylock_try(p));
         pylock_listen(p);
@@ -346,26 +349,26 @@ SIG_TEST(each_library_wakes_the_other)
     }
 }
 
-SIG_TEST(a_reset_of_the_other_library_is_a_loss)
+LOCKS_TEST(a_reset_of_the_other_library_is_a_loss)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = wait_lease_ms()};
-    lk_siglock *lock = sig_lock(f, locking_open(f->base, &options));
-    lk_siglock *other = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_of(f, lk_siglock, locking_open(f, &options));
+    lk_siglock *other = locking_new(f, lk_siglock);
     pylock *p = sig_pylock(f, "theirs", 0);
-    lk_hold *hold = sig_hold(lock);
-    call *c = sig_wait(f, other);
+    lk_hold *hold = locking_hold(lock);
+    call *c = locking_begin(f, other, LK_FOREVER, NULL);
 
     sig_wait_blocked(f, 1);
     pylock_reset(p);
-    sig_serve(c);
+    locking_serve(c);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
 /* Its holder has no lease; what ends it is found by looking. */
-SIG_TEST(the_others_hold_without_an_end_is_looked_at)
+LOCKS_TEST(the_others_hold_without_an_end_is_looked_at)
 {
-    lk_siglock *lock = sig_lock_of_new_client(f);
+    lk_siglock *lock = locking_new(f, lk_siglock);
     pylock *p = sig_pylock(f, "theirs", 0);
     lk_info *info = NULL;
     call *c;
@@ -375,13 +378,10 @@ SIG_TEST(the_others_hold_without_an_end_is_looked_at)
     assert_string_equal(info->holders[0]->owner, "theirs");
     assert_int_equal(info->holders[0]->lease_ms, -1);
     lk_info_free(info);
-    c = sig_wait(f, lock);
+    c = locking_begin(f, lock, LK_FOREVER, NULL);
     sig_wait_blocked(f, 1);
-    assert_int_equal(server_integer(f->base->server, "DEL lock:n"), 1);
-    sig_serve(c);
+    assert_int_equal(server_integer(f->server, "DEL lock:n"), 1);
+    locking_serve(c);
 }
 
-int main(void)
-{
-    return check_all(locking_start_server, locking_stop_server);
-}
+CHECK_GROUP(locking_start_server, locking_stop_server)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/*
- * Stripes out of memory: a fixed piece of work, with the n-th allocation
- * failing, for each n until there is none left to fail. What leaks or crashes
- * is seen by the builds with sanitizers and by valgrind.
- */
+/* Several stripes at once, out of memory; see support/memory.h. */
 
 #include <latchkey/latchkey.h>
 
@@ -16,105 +12,74 @@
 
 enum { SOON_MS = 5000 };
 
+static const char *const keys[] = {"a", "b", "c"};
+
 static int teardown(void **state)
 {
     (void)memory_lasts();
-    return multilocking_teardown(state);
+    return locking_teardown(state);
 }
 
-static lk_status blocking(lk_stripes *stripes, call *c)
+static lk_status released(lk_status status, lk_hold *hold)
 {
-    static const char *const keys[] = {"a", "b", "c"};
+    if (status == LK_OK)
+        status = lk_hold_release(hold);
+    return status == LK_EPENDING ? LK_ENOMEM : status; /* it is done later */
+}
+
+static lk_status do_acquire_many(void *stripes)
+{
+    lk_hold *hold = NULL;
     lk_status status =
         lk_stripes_acquire_many(stripes, keys, 3, wait_scaled_ms(SOON_MS), NULL,
-                                &c->hold);
+                                &hold);
 
-    return status;
+    return released(status, hold);
 }
 
-static lk_status with_callback(lk_stripes *stripes, call *c)
+static lk_status do_acquire_many_async(void *stripes)
 {
-    static const char *const keys[] = {"a", "b", "c"};
+    call c = {0};
+    lk_status status =
+        lk_stripes_acquire_many_async(stripes, keys, 3, wait_scaled_ms(SOON_MS),
+                                      NULL, call_on_acquire, &c);
 
-    return lk_stripes_acquire_many_async(stripes, keys, 3,
-                                         wait_scaled_ms(SOON_MS), NULL,
-                                         call_on_acquire, c);
+    if (status == LK_OK)
+        status = call_wait(&c, NULL);
+    return released(status, c.hold);
 }
 
-static lk_status one_with_callback(lk_stripes *stripes, call *c)
-{
-    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .reason = "test"};
+static locking *the;
 
-    return lk_stripes_acquire_async(stripes, "a", wait_scaled_ms(SOON_MS),
-                                    &options, call_on_acquire, c);
+static void is_clean(void *data, lk_status status)
+{
+    (void)data;
+    (void)status;
+    locking_wait_integer(the, 0, "EXISTS n:stripe:0 n:stripe:1 %s",
+                         "n:stripe:2");
 }
 
-typedef lk_status (*work_function)(lk_stripes *stripes, call *c);
-
-static lk_status do_work(lk_client *client, work_function work)
+static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
+    locking *f = *state;
     const lk_stripes_options options = {LK_STRIPES_OPTIONS_INIT, .count = 4};
     lk_stripes *stripes = NULL;
-    lk_status status = lk_stripes_new(&stripes, client, "n", &options);
-    call c = {0};
 
-    if (status == LK_OK)
-        status = work(stripes, &c);
-    if (status == LK_OK && work != blocking)
-        status = call_wait(&c, NULL);
+    the = f;
+    assert_status(lk_stripes_new(&stripes, locking_open_calm(f, NULL), "n",
+                                 &options),
+                  LK_OK);
+    memory_fails_each("many", do_acquire_many, is_clean, stripes);
+    memory_fails_each("many async", do_acquire_many_async, is_clean, stripes);
     lk_stripes_free(stripes);
-    if (status == LK_OK)
-        status = lk_hold_release(c.hold);
-    return status == LK_EINDOUBT ? LK_OK : status; /* it is released later */
 }
 
-static void try_all(multilocking *f, work_function work)
+int test_stripes_memory(void)
 {
-    lk_client *client = locking_open_calm(f->base, NULL);
-    int failures = 0;
-    int n = 0;
-
-    do {
-        lk_status status;
-
-        server_flush(f->base->server);
-        memory_fails_at(++n);
-        status = do_work(client, work);
-        (void)memory_lasts();
-        if (status != LK_OK && status != LK_ENOMEM)
-            fail_msg("%d: %s (%s)", n, lk_status_name(status), lk_last_error());
-        failures += status != LK_OK;
-        locking_wait_integer(f->base, 0, "EXISTS n:stripe:0 n:stripe:1 %s",
-                             "n:stripe:2");
-    } while (memory_was_short(n));
-    assert_in_range(n, 20, MEMORY_MOST - 1);
-    assert_true(failures > 5);
-}
-
-static void a_blocking_call_tells_or_makes_up_for_it(void **state)
-{
-    try_all(*state, blocking);
-}
-
-static void a_call_with_a_callback_does_as_well(void **state)
-{
-    try_all(*state, with_callback);
-}
-
-static void and_so_does_one_of_a_single_key(void **state)
-{
-    try_all(*state, one_with_callback);
-}
-
-int main(void)
-{
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, multilocking_setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_blocking_call_tells_or_makes_up_for_it),
-        TEST(a_call_with_a_callback_does_as_well),
-        TEST(and_so_does_one_of_a_single_key),
+        cmocka_unit_test_setup_teardown(
+            an_allocation_that_fails_is_told_or_made_up_for, locking_setup,
+            teardown),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

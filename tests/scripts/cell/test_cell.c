@@ -344,7 +344,4 @@ CELL_TEST(a_cell_has_no_version_beyond_the_last)
     assert_like(script_redis(f, "HGET %s value", f->keys[CELL]), "a");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -63,7 +63,4 @@ SCRIPT_TEST(a_claim_that_is_given_up_becomes_void)
     assert_like(script_redis(f, "ZRANGE " VOID " 0 -1"), "u:1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -145,7 +145,4 @@ SCRIPT_TEST(so_does_one_of_a_cell)
     script_redis(f, "REPLICAOF NO ONE");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

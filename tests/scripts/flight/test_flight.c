@@ -252,7 +252,4 @@ FLIGHT_TEST(half_a_value_is_replaced)
     assert_like(join(f, "u:2"), "1 0 \"\" value");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

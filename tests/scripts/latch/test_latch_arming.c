@@ -348,7 +348,4 @@ SCRIPT_TEST(a_count_about_to_expire_is_not_taken_for_anothers)
     assert_int_equal(latch_mark(f, "foreign"), 0);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -366,7 +366,4 @@ SCRIPT_TEST(who_may_not_tell_redisson_tells_its_own)
                 LATCH_NEWS " opened 0 latch * " LATCH_NONCE " n\n");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

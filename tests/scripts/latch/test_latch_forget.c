@@ -171,7 +171,4 @@ SCRIPT_TEST(a_full_server_keeps_the_fences)
     assert_like(script_redis(f, "GET " LATCH_RECORD), "2- 77 63 *");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -278,7 +278,4 @@ SCRIPT_TEST(opening_costs_the_same_with_many_waiters)
     assert_int_equal(cost_of_opening(f), alone);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -278,7 +278,4 @@ SCRIPT_TEST(a_reset_keeps_the_list)
     assert_like(latch_info(f), "3 1 () (u:1 1 0 * because \"\")");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -100,7 +100,4 @@ PLAIN_TEST(a_plain_counter_of_others_stays)
     assert_stays(f, wrong_type);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

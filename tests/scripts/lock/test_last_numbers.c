@@ -74,7 +74,4 @@ SCRIPT_TEST(so_it_does_where_they_are_kept_in_one_piece)
     script_redis(f, "CONFIG SET hash-max-ziplist-entries 128");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -216,7 +216,4 @@ SCRIPT_TEST(what_may_not_be_finished_is_taken_back)
     script_deny(f, NULL);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

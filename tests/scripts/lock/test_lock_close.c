@@ -350,7 +350,4 @@ SCRIPT_TEST(the_new_owner_is_written_before_the_old_one_goes)
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -436,7 +436,4 @@ SCRIPT_TEST(what_keeps_and_changes_leaves_one_owner)
     TRY_ALL(f, changes, check_owner);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

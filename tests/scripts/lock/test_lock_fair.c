@@ -237,7 +237,4 @@ SCRIPT_TEST(a_full_server_refuses_a_newcomer_before_anything)
                 "2");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -343,7 +343,4 @@ SCRIPT_TEST(a_ticket_is_not_given_twice)
     assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -185,7 +185,4 @@ SCRIPT_TEST(a_server_without_gt_renews_the_same)
     assert_in_range(script_pttl(f, "n"), 50000, 60000);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -107,7 +107,4 @@ SCRIPT_TEST(the_keys_of_a_name_with_a_tag_are_its_own)
     assert_string_equal(key, "orders:1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -261,7 +261,4 @@ SCRIPT_TEST(see_lists_who_waits_for_redissons_fair_lock)
     script_deny(f, NULL);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

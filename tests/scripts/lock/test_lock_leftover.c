@@ -120,12 +120,10 @@ LEFTOVER_TEST(a_force_of_the_owner_takes_it_along)
 
 LEFTOVER_TEST(a_force_of_it_tells_the_owner_nothing)
 {
+    lua_lock_hear(f, "a", NULL);
     assert_like(lua_lock_force(f, "b:1"), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
     assert_string_equal(script_heard(f), "");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -315,7 +315,4 @@ SCRIPT_TEST(a_replica_is_not_looked_at)
     script_redis(f, "REPLICAOF NO ONE");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -106,7 +106,4 @@ SCRIPT_TEST(no_nonce_is_told)
     assert_null(strstr(lua_lock_see(f), LUA_LOCK_NONCE));
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

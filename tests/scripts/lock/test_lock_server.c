@@ -352,7 +352,4 @@ SCRIPT_TEST(a_hand_over_costs_the_same_with_many_waiters)
     assert_in_range(many, 1, few + 6);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -109,7 +109,7 @@ SHARD_TEST(a_hold_is_revoked_at_the_inbox_of_the_client)
     assert_like(script_heard(f), "latchkey:in::b revoked 0 lock b:1 *");
 }
 
-int main(void)
+int test_lock_shards(void)
 {
     if (script_start_server(NULL) != 0)
         return 1;

@@ -182,7 +182,4 @@ SCRIPT_TEST(a_full_server_does_not_refuse_it)
     script_fill_memory(f, false);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -353,7 +353,4 @@ SCRIPT_TEST(an_open_release_makes_no_record_that_stays)
     assert_like(script_redis(f, "PTTL " LUA_LOCK_RECORD), "[1-9]*");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -223,7 +223,4 @@ SCRIPT_TEST(without_a_waiter_no_turn_of_ours_is_cut_short)
     turns_assert(f, 'o', 500);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

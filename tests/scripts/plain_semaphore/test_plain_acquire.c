@@ -397,7 +397,4 @@ PLAIN_TEST(odd_names_work)
     }
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -349,7 +349,4 @@ PLAIN_TEST(a_side_key_of_another_type_keeps_the_counter)
     }
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

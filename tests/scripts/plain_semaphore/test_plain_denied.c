@@ -285,7 +285,4 @@ PLAIN_TEST(a_forget_that_may_not_write_forgets_nothing)
     assert_int_equal(plain_gone(f), gone);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

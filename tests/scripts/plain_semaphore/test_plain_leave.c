@@ -131,7 +131,4 @@ PLAIN_TEST(info_of_nothing_is_empty)
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -139,7 +139,4 @@ PLAIN_TEST(a_release_costs_the_same_with_many_waiters)
     assert_in_range(script_commands_called(f), 1, cost);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -84,7 +84,4 @@ PLAIN_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn)
     assert_free(f, "0");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

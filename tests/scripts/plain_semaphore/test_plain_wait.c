@@ -333,7 +333,4 @@ PLAIN_TEST(who_comes_then_queues_and_who_tries_takes)
     assert_like(plain_acquire(f, "d:4", "1"), "1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

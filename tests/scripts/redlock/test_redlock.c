@@ -241,7 +241,4 @@ SCRIPT_TEST(delifeq_does_what_the_release_does)
     assert_string_equal(script_redis(f, "LLEN n"), "1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

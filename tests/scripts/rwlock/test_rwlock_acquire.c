@@ -444,7 +444,4 @@ RW_TEST(a_newcomer_does_not_pass_by_an_upgradeable_reader)
     assert_held(f, "u1:1 read");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

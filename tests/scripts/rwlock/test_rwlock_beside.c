@@ -289,7 +289,4 @@ RW_TEST(the_short_road_does_not_read_a_crowd)
     assert_false(rw_was_called(f, "hgetall"));
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -439,7 +439,4 @@ RW_TEST(without_the_right_to_look_no_reader_is_passed_by)
     assert_like(lua_rwlock_state(f), cannot);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

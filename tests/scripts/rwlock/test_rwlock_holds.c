@@ -387,7 +387,4 @@ SCRIPT_TEST(what_is_revoked_is_told_and_not_kept)
     assert_like(script_redis(f, "HGETALL n"), "mode write a:2:write 1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

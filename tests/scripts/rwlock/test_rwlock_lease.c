@@ -275,7 +275,7 @@ RW_TEST(an_import_shortens_no_others_records)
     a_long_hold_in_a_hash_cut_short(f);
     rw_acquire(f, "r2:1", "r");
     assert_like(lua_rwlock_import(f, "r2:1", number(rw_fence(f, "r2:1")),
-                                  "r3:1", 'r'),
+                                  "r3:1"),
                 "1 *");
     assert_records_last(f);
 }
@@ -438,7 +438,4 @@ RW_TEST(records_of_the_dead_and_of_the_gone_are_taken_out)
     assert_like(script_redis(f, "HKEYS %s", LUA_RWLOCK_HOLDERS), "r3:1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -87,7 +87,4 @@ RW_TEST(a_release_beside_many_needs_no_right_to_count_them)
     script_redis(f, "CONFIG SET hash-max-ziplist-entries 512");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -166,16 +166,16 @@ SCRIPT_TEST(a_writer_becomes_the_new_claims)
     lua_rwlock_acquire(f, "a:1", 'w');
     fence = lua_rwlock_fence(f);
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(lua_rwlock_import(f, "a:1", fence + 1, "b:1", 'w'), "2 3");
-    assert_like(lua_rwlock_import(f, "c:1", fence, "b:1", 'w'), "2 2");
-    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'w'), "1 * 30000");
+    assert_like(lua_rwlock_import(f, "a:1", fence + 1, "b:1"), "2 3");
+    assert_like(lua_rwlock_import(f, "c:1", fence, "b:1"), "2 2");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1"), "1 * 30000 w");
     next = lua_rwlock_fence(f);
     assert_true(next > fence);
     assert_like(script_redis(f, "HGETALL n"), "mode write b:1:write 1");
     assert_in_range(script_pttl(f, "n"), 20000, 30000);
-    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'w'), "1 * ?????");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1"), "1 * ????? w");
     assert_int_equal(lua_rwlock_fence(f), next);
-    assert_like(lua_rwlock_import(f, "a:1", fence, "c:1", 'w'), "2 2");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "c:1"), "2 2");
     assert_like(lua_rwlock_keep(f, "a:1", fence, 30000), "2 2");
     assert_like(lua_rwlock_keep(f, "b:1", next, 60000), "1 60000 0 0");
     assert_like(lua_rwlock_release(f, "b:1", next), "1 2 0 0");
@@ -189,7 +189,7 @@ SCRIPT_TEST(a_reader_becomes_the_new_claims_and_others_stay)
     lua_rwlock_acquire(f, "a:1", 'u');
     fence = lua_rwlock_fence(f);
     lua_rwlock_acquire(f, "b:1", 'r');
-    assert_like(lua_rwlock_import(f, "a:1", fence, "c:1", 'r'), "1 * 30000");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "c:1"), "1 * 30000 u");
     next = lua_rwlock_fence(f);
     assert_true(next > fence);
     assert_like(script_redis(f, "HMGET n mode a:1 b:1 c:1"), "read nil 1 1");
@@ -207,6 +207,24 @@ SCRIPT_TEST(a_reader_becomes_the_new_claims_and_others_stay)
     assert_true(lua_rwlock_fence(f) > next);
 }
 
+/* Whatever the exporter took it for. */
+SCRIPT_TEST(an_import_says_what_the_hold_is)
+{
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'u');
+    lua_rwlock_acquire_with(f, "a:2",
+                            (lua_rwlock_ask){.mode = 'x', .base = "a:1"});
+    assert_like(lua_rwlock_import(f, "a:2", lua_rwlock_fence(f), "b:2"),
+                "1 * 30000 w");
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_downgrade(f, "b:2", fence, 30000);
+    assert_like(lua_rwlock_import(f, "b:2", fence, "c:2"), "1 * 30000 r");
+    assert_like(lua_rwlock_import(f, "b:2", fence, "c:2"), "1 * ????? r");
+    assert_like(lua_rwlock_downgrade(f, "b:2", fence, 30000), "2 0");
+    assert_like(script_redis(f, "HMGET n mode a:1 c:2"), "read 1 1");
+}
+
 /* The writer beside keeps its fence, and the next one has a higher one. */
 SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it)
 {
@@ -219,11 +237,11 @@ SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it)
     wrote = lua_rwlock_fence(f);
     lua_rwlock_acquire_with(f, "a:2", beside);
     read = lua_rwlock_fence(f);
-    assert_like(lua_rwlock_import(f, "a:2", read, "b:2", 'r'), "1 * ?????");
+    assert_like(lua_rwlock_import(f, "a:2", read, "b:2"), "1 * ????? r");
     next = lua_rwlock_fence(f);
     assert_true(next > wrote);
     assert_like(lua_rwlock_keep(f, "a:1", wrote, 1000), "1 * 0 1");
-    assert_like(lua_rwlock_import(f, "a:1", wrote, "b:1", 'w'), "1 * ?????");
+    assert_like(lua_rwlock_import(f, "a:1", wrote, "b:1"), "1 * ????? w");
     assert_true(lua_rwlock_fence(f) > next);
     assert_in_range(script_pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
     assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("a:1")), "0");
@@ -238,9 +256,9 @@ SCRIPT_TEST(what_was_revoked_or_lost_its_record_is_nobodys)
     lua_rwlock_acquire(f, "a:1", 'r');
     fence = lua_rwlock_fence(f);
     lua_rwlock_revoke(f, "a:1");
-    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "2 4");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1"), "2 4");
     script_redis(f, "DEL " LUA_RWLOCK_HOLDERS);
-    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "2 0");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1"), "2 0");
     assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
 }
 
@@ -252,12 +270,12 @@ SCRIPT_TEST(denied_it_leaves_the_old_claim)
     lua_rwlock_acquire(f, "a:1", 'r');
     fence = lua_rwlock_fence(f);
     script_deny(f, "set");
-    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "!DENIED *");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1"), "!DENIED *");
     script_deny(f, NULL);
     assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
     assert_like(script_redis(f, "HKEYS " LUA_RWLOCK_HOLDERS), "a:1");
     script_fill_memory(f, true);
-    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "1 * 30000");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1"), "1 * 30000 r");
     script_fill_memory(f, false);
 }
 
@@ -363,7 +381,4 @@ SCRIPT_TEST(what_is_another_kinds_stays)
     assert_like(lua_rwlock_forget(f), "!LKTYPE *");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

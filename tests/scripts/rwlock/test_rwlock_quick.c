@@ -156,7 +156,4 @@ RW_TEST(a_full_server_refuses_the_short_road)
     script_fill_memory(f, false);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

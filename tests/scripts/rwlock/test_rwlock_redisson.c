@@ -6,17 +6,17 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/redisson.h"
 #include "support/rw_script.h"
-#include "support/rw_standin.h"
 
-static rw_standin *java_new(script_fixture *f)
+static redisson *java_new(script_fixture *f)
 {
-    return rw_standin_new(server_socket(f->server), f->name);
+    return redisson_new(f->server, f->name);
 }
 
 static int teardown(void **state)
 {
-    rw_standins_free();
+    redissons_free();
     return script_teardown(state);
 }
 
@@ -27,44 +27,44 @@ static int teardown(void **state)
 
 JAVA_TEST(readers_of_both_sides_come_in_together)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
-    assert_false(rw_standin_try(java_new(f), RW_STANDIN_WRITE));
+    assert_false(redisson_try(java_new(f), REDISSON_WRITE));
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
     assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
     assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
+    assert_int_equal(redisson_unlock(java, REDISSON_READ), 1);
     assert_like(rw_try(f, "w1:1", "w"), "1 *");
 }
 
 JAVA_TEST(a_writer_of_one_side_keeps_the_other_out)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "w1:1", "w");
-    assert_in_range(rw_standin_acquire(java, RW_STANDIN_READ), 29000, 30000);
-    assert_in_range(rw_standin_acquire(java, RW_STANDIN_WRITE), 29000, 30000);
+    assert_in_range(redisson_acquire(java, REDISSON_READ), 29000, 30000);
+    assert_in_range(redisson_acquire(java, REDISSON_WRITE), 29000, 30000);
     rw_release(f, "w1:1", NULL);
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(redisson_try(java, REDISSON_WRITE));
     assert_like(rw_try(f, "r1:1", "r"), "3 *");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
+    assert_int_equal(redisson_unlock(java, REDISSON_WRITE), 1);
     assert_like(rw_try(f, "r1:1", "r"), "1 *");
 }
 
 /* Their hash was ended by Redisson, which knows nothing of our grants. */
 JAVA_TEST(grants_that_stayed_behind_hide_no_java_reader)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
     script_redis(f, "DEL n");
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     assert_like(script_redis(f, "HLEN %s", LUA_RWLOCK_HOLDERS), "2");
     assert_like(rw_acquire(f, "w1:1", "w"), "2 * 1");
     assert_like(rw_recheck(f, "w1:1"), "2 * 1 0 0 (*) ()");
@@ -77,21 +77,21 @@ JAVA_TEST(grants_of_others_are_no_grants_of_a_java_reader)
     rw_acquire(f, "r2:1", "r");
     script_redis(f, "HDEL n r1:1");
     assert_like(rw_acquire(f, "w1:1", "w"), "2 * 0");
-    assert_true(rw_standin_try(java_new(f), RW_STANDIN_READ));
+    assert_true(redisson_try(java_new(f), REDISSON_READ));
     assert_like(rw_recheck(f, "w1:1"), "2 * 1 0 0 (*) ()");
 }
 
 /* Its thread's own reads are Redisson's business, and keep ours out. */
 JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
+    assert_true(redisson_try(java, REDISSON_WRITE));
+    assert_true(redisson_try(java, REDISSON_READ));
+    assert_int_equal(redisson_unlock(java, REDISSON_WRITE), 1);
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
     assert_like(rw_try(f, "r1:1", "r"), "1 *");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
+    assert_int_equal(redisson_unlock(java, REDISSON_READ), 0);
     assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
     assert_held(f, "");
 }
@@ -99,14 +99,14 @@ JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write)
 /* A hold of a thread of Redisson's may have been taken several times. */
 JAVA_TEST(a_java_reader_lives_by_any_of_its_holds)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
     char first[160];
 
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     snprintf(first, sizeof(first), "{n}:%s:rwlock_timeout:1",
-             rw_standin_owner(java));
+             redisson_owner(java));
     script_redis(f, "DEL %s", first);
     first[strlen(first) - 1] = '2';
     script_redis(f, "DEL %s", first);
@@ -132,22 +132,22 @@ JAVA_TEST(a_hold_of_ours_has_redissons_lengths)
 /* Redisson computes the hash's TTL from the keys of all readers. */
 JAVA_TEST(a_java_reader_that_leaves_keeps_our_lease)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire_for(f, "r1:1", "r", 5000);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     assert_in_range(script_pttl(f, "n"), 29000, 30000);
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
+    assert_int_equal(redisson_unlock(java, REDISSON_READ), 0);
     assert_in_range(script_pttl(f, "n"), 4000, 5000);
     assert_held(f, "r1:1 read");
 }
 
 JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
-    rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    redisson_set_lease(java, 5000);
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "r1:1", NULL);
     assert_in_range(script_pttl(f, "n"), 4000, 5000);
@@ -156,11 +156,11 @@ JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease)
 /* Redisson's renewal cuts the hash's TTL; ours lengthens it again. */
 JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire_for(f, "r1:1", "r", 600000);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
-    assert_true(rw_standin_renew(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
+    assert_true(redisson_renew(java, REDISSON_READ));
     assert_in_range(script_pttl(f, "n"), 29000, 30000);
     assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * *");
     assert_in_range(script_pttl(f, "n"), 590000, 600000);
@@ -170,38 +170,36 @@ JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease)
 
 JAVA_TEST(our_renewal_prolongs_no_dead_java_reader)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
     char key[160];
 
-    rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    redisson_set_lease(java, 5000);
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_acquire(f, "r1:1", "r");
     rw_renew(f, "r1:1", 60000);
-    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
-             rw_standin_owner(java));
+    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1", redisson_owner(java));
     assert_in_range(script_pttl(f, key), 1, 5000);
 }
 
 JAVA_TEST(a_dead_reader_of_ours_is_swept_by_the_last_of_java)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_kill(f, "r1:1");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
+    assert_int_equal(redisson_unlock(java, REDISSON_READ), 1);
     assert_held(f, "");
 }
 
 JAVA_TEST(a_dead_java_reader_is_swept_by_the_last_of_ours)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
     char key[160];
 
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_acquire(f, "r1:1", "r");
-    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
-             rw_standin_owner(java));
+    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1", redisson_owner(java));
     script_redis(f, "DEL %s", key);
     assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
     assert_held(f, "");
@@ -211,20 +209,20 @@ JAVA_TEST(a_dead_java_reader_is_swept_by_the_last_of_ours)
 
 JAVA_TEST(java_is_woken_when_ours_leave)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
-    rw_standin_subscribe(java);
+    redisson_subscribe(java, REDISSON_READ);
     rw_acquire(f, "w1:1", "w");
     rw_release(f, "w1:1", NULL);
-    assert_int_equal(rw_standin_hears(java, 5000), 1);
+    assert_int_equal(redisson_hears(java, 5000), 1);
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "r1:1", NULL);
-    assert_int_equal(rw_standin_hears(java, 5000), 0);
+    assert_int_equal(redisson_hears(java, 5000), 0);
     rw_acquire(f, "w1:1", "w");
     assert_like(f->answer_text, "1 *");
     assert_like(rw_downgrade(f, "w1:1", NULL, 30000), "1 *");
-    assert_int_equal(rw_standin_hears(java, 5000), 1);
-    assert_int_equal(rw_standin_hears(java, 1), -1);
+    assert_int_equal(redisson_hears(java, 5000), 1);
+    assert_int_equal(redisson_hears(java, 1), -1);
 }
 
 /* ---- who contends ---- */
@@ -232,31 +230,31 @@ JAVA_TEST(java_is_woken_when_ours_leave)
 /* Redisson hands nothing over: the first of ours must try for itself. */
 JAVA_TEST(the_first_of_ours_contends_with_a_java_writer)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_hear(f, "r1:1", "w1:1", (char *)NULL);
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(redisson_try(java, REDISSON_WRITE));
     assert_like(rw_acquire(f, "r1:1", "r"), "2 * * 1");
     assert_like(rw_acquire(f, "w1:1", "w"), "2 * * 0");
     assert_like(rw_recheck(f, "r1:1"), "2 * 1 0 0 ([1-9]*) ()");
     assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
-    rw_standin_unlock(java, RW_STANDIN_WRITE);
+    redisson_unlock(java, REDISSON_WRITE);
     assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
 }
 
 JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_hear(f, "w1:1", "w2:1", "r2:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_acquire(f, "w1:1", "w"), "2 * * 0");
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     assert_like(rw_recheck(f, "w1:1"), "2 * 1 0 0 ([1-9]*) ()");
     assert_like(rw_acquire(f, "w2:1", "w"), "2 * * 0");
     script_at(f, 500);
     assert_like(rw_acquire(f, "r2:1", "r"), "2 * * 0");
-    rw_standin_unlock(java, RW_STANDIN_READ);
+    redisson_unlock(java, REDISSON_READ);
     assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
 }
 
@@ -265,13 +263,13 @@ JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers)
 enum { PASS_MS = 0, LAST_PASS_MS = 499, BACK_MS = 500, LAST_BACK_MS = 999 };
 
 /* They read, a phase of readers that has begun, and w1:1 waits for them. */
-static rw_standin *java_reads(script_fixture *f)
+static redisson *java_reads(script_fixture *f)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_hear(f, "w1:1", "r1:1", "r2:1", (char *)NULL);
     rw_acquire(f, "r0:1", "r");
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_release(f, "r0:1", NULL);
     assert_like(rw_acquire(f, "w1:1", "w"), "2 * * 1");
     return java;
@@ -311,11 +309,11 @@ JAVA_TEST(those_who_queued_come_in_when_it_looks)
 
 JAVA_TEST(none_pass_it_where_ours_alone_read)
 {
-    rw_standin *java = java_reads(f);
+    redisson *java = java_reads(f);
 
     script_at(f, PASS_MS);
     rw_acquire(f, "r1:1", "r");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
+    assert_int_equal(redisson_unlock(java, REDISSON_READ), 0);
     assert_like(rw_acquire(f, "r2:1", "r"), "2 * * 0");
     assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
     assert_held(f, "w1:1:write write");
@@ -333,7 +331,7 @@ JAVA_TEST(none_pass_an_upgrade)
 {
     rw_hear(f, "r1:1", "u2:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
-    assert_true(rw_standin_try(java_new(f), RW_STANDIN_READ));
+    assert_true(redisson_try(java_new(f), REDISSON_READ));
     assert_like(rw_acquire_on(f, "u2:1", "w", "u1:1"), "2 *");
     script_at(f, PASS_MS);
     assert_like(rw_acquire(f, "r1:1", "r"), "2 * * 0");
@@ -343,36 +341,36 @@ JAVA_TEST(none_pass_an_upgrade)
 
 JAVA_TEST(what_java_deletes_is_lost)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
-    assert_false(rw_standin_force(java, RW_STANDIN_WRITE));
-    assert_true(rw_standin_force(java, RW_STANDIN_READ));
+    assert_false(redisson_force(java, REDISSON_WRITE));
+    assert_true(redisson_force(java, REDISSON_READ));
     assert_like(rw_renew(f, "r1:1", 30000), "1 (1 0*)");
     assert_like(rw_release(f, "r1:1", NULL), "2 0");
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(redisson_try(java, REDISSON_WRITE));
     assert_like(rw_renew(f, "r1:1", 30000), "1 (1 2*)");
 }
 
 JAVA_TEST(what_we_force_java_finds_lost)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(redisson_try(java, REDISSON_WRITE));
     assert_like(lua_rwlock_force(f, ""), "1 2 0 0");
     assert_held(f, "");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), -1);
-    assert_false(rw_standin_renew(java, RW_STANDIN_WRITE));
+    assert_int_equal(redisson_unlock(java, REDISSON_WRITE), -1);
+    assert_false(redisson_renew(java, REDISSON_WRITE));
 }
 
 JAVA_TEST(each_hold_of_a_java_reader_counts_for_the_hash)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
-    rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
-    rw_standin_set_lease(java, 20000);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    redisson_set_lease(java, 5000);
+    assert_true(redisson_try(java, REDISSON_READ));
+    redisson_set_lease(java, 20000);
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "r1:1", NULL);
     assert_in_range(script_pttl(f, "n"), 19000, 20000);
@@ -380,10 +378,10 @@ JAVA_TEST(each_hold_of_a_java_reader_counts_for_the_hash)
 
 JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_hear(f, "r1:1", "w1:1", (char *)NULL);
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(redisson_try(java, REDISSON_WRITE));
     assert_like(rw_acquire(f, "w1:1", "w"), "2 * * 1");
     assert_like(rw_acquire(f, "r1:1", "r"), "2 * * 0");
 }
@@ -391,11 +389,11 @@ JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends)
 /* Else all who come later would belong to the phase that it began. */
 JAVA_TEST(a_reader_of_ours_beside_javas_begins_a_phase)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "w1:1", "w");
     rw_release(f, "w1:1", NULL);
-    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(redisson_try(java, REDISSON_READ));
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_mark(f, "wave"), "0");
 }
@@ -403,15 +401,15 @@ JAVA_TEST(a_reader_of_ours_beside_javas_begins_a_phase)
 /* The records are of readers of ours, who have gone. */
 JAVA_TEST(a_java_writer_after_readers_of_ours_keeps_ours_out)
 {
-    rw_standin *java = java_new(f);
+    redisson *java = java_new(f);
 
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "r1:1", NULL);
-    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(redisson_try(java, REDISSON_WRITE));
     assert_like(rw_try(f, "r2:1", "r"), "3 *");
     assert_like(rw_acquire(f, "r3:1", "r"), "2 *");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
-    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
+    assert_int_equal(redisson_unlock(java, REDISSON_WRITE), 1);
 }
 
 /* ---- a writer of Redisson's that waits ---- */
@@ -471,7 +469,4 @@ RW_TEST(nor_where_readers_go_first)
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

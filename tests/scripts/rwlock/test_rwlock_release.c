@@ -404,7 +404,4 @@ RW_TEST(a_newcomer_ends_the_turn_of_others)
     assert_int_equal(rw_side(f), 'o');
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -275,7 +275,4 @@ RW_TEST(who_waits_and_lives_is_not_passed_by_one_that_spins)
     assert_held(f, "w2:1:write write");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -409,7 +409,4 @@ RW_TEST(a_touch_of_the_deaf_has_them_wait_on)
     assert_waiting(f, "w: w1:1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -305,8 +305,8 @@ static void end_one(script_fixture *f)
 
 static void take_over(script_fixture *f)
 {
-    lua_rwlock_import(f, "w1:1", strtoll(rw_fence(f, "w1:1"), NULL, 10), "w2:1",
-                      'w');
+    lua_rwlock_import(f, "w1:1", strtoll(rw_fence(f, "w1:1"), NULL, 10),
+                      "w2:1");
 }
 
 #define SCENE(name, begin, act)                                                \
@@ -350,7 +350,4 @@ SCENE(the_end_of_all, some_wait_for_two, end_all)
 SCENE(the_end_of_one, some_wait_for_two, end_one)
 SCENE(an_import, some_wait, take_over)
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -476,7 +476,4 @@ RW_TEST(a_downgrade_shortens_no_lease_of_another_read)
                     4000, 5000);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

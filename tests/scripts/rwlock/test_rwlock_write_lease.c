@@ -214,7 +214,4 @@ RW_TEST(an_extension_on_a_full_server_outlives_the_own_read)
     assert_in_range(script_pttl(f, "n"), 39000, 40000);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

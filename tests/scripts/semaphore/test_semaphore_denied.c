@@ -479,7 +479,4 @@ PERMITS_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits)
     assert_like(permits_keep(f, "u1:1", 0, 60000), "1 60000 1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

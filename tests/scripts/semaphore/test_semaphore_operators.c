@@ -386,7 +386,4 @@ PERMITS_TEST(a_replica_is_not_asked)
     assert_like(permits_forget(f), "1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -204,7 +204,4 @@ PERMITS_TEST(a_full_server_lets_a_release_through)
     assert_books(f, N, N);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -304,7 +304,4 @@ PERMITS_TEST(what_redisson_took_back_is_forgotten_beside_its_own)
     assert_true(permits_fence(f, "u2:1") > 0);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -489,7 +489,4 @@ PERMITS_TEST(permits_that_redisson_took_away_do_not_come_back)
     assert_books(f, 3, 3);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -211,7 +211,4 @@ PERMITS_TEST(a_hold_that_ended_and_was_not_taken_back_is_renewed)
     assert_in_range(permits_left(f, "u1:1", 2), 29000, 30000);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

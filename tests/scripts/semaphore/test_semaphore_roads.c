@@ -413,7 +413,4 @@ PERMITS_TEST(a_hand_over_that_is_made_anew_keeps_the_number)
     assert_books(f, 1, 0);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -310,7 +310,4 @@ PERMITS_TEST(a_hand_over_costs_the_same_with_many_waiters)
                 "latchkey:in::u2 grant *latchkey:in::u3 grant *");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

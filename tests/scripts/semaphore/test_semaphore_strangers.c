@@ -89,7 +89,4 @@ PERMITS_TEST(behind_a_crowd_of_them_a_waiter_gets_its_turn)
     assert_int_equal(strangers_parked(f), CROWD);
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -207,7 +207,8 @@ SCRIPT_TEST(each_key_is_looked_at_by_itself)
 
 SCRIPT_TEST(a_revoked_lock_stands_and_is_not_renewed)
 {
-    static const char owner[] = "01234567-89ab-cdef-0123-456789abcdef:7";
+    static const char owner[] =
+        "0123456789abcdef0123456789abcdef:0000000000000007";
 
     sig_acquire(f, owner);
     assert_like(sig_revoke(f, "u:1"), "2");
@@ -275,7 +276,8 @@ SCRIPT_TEST(a_right_that_renewing_lacks_is_told)
 /* Half of it would be a claim that is void for ever. */
 SCRIPT_TEST(a_claim_that_cannot_be_void_is_told)
 {
-    static const char owner[] = "01234567-89ab-cdef-0123-456789abcdef:7";
+    static const char owner[] =
+        "0123456789abcdef0123456789abcdef:0000000000000007";
     static const char *const rights[] = {"zadd", "pexpire"};
 
     sig_acquire(f, owner);
@@ -298,7 +300,4 @@ SCRIPT_TEST(void_claims_do_not_pile_up)
     assert_like(script_redis(f, "ZRANGE " SIG_VOID " 0 -1"), "u:2 u:3");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

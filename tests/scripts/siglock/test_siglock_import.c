@@ -50,7 +50,4 @@ SCRIPT_TEST(a_siglock_that_is_denied_stays_what_it_was)
     assert_like(script_redis(f, "GET lock:n"), "u:1");
 }
 
-int main(void)
-{
-    return check_all(script_start_server, script_stop_server);
-}
+CHECK_GROUP(script_start_server, script_stop_server)

@@ -16,20 +16,20 @@
 
 #define MS UINT64_C(1000000)
 
-static void the_drift_is_a_hundredth_and_2_ms(NO_STATE)
+CHECK_TEST(the_drift_is_a_hundredth_and_2_ms)
 {
     assert_int_equal(lk__drift_ns(30000), 300 * MS + 2 * MS);
     assert_int_equal(lk__drift_ns(1), 10000 + 2 * MS);
     assert_int_equal(lk__drift_ns(0), 2 * MS);
 }
 
-static void the_deadline_counts_from_before_the_send(NO_STATE)
+CHECK_TEST(the_deadline_counts_from_before_the_send)
 {
     assert_int_equal(lk__deadline_ns(5 * MS, 30000),
                      5 * MS + (30000 - 302) * MS);
 }
 
-static void a_lease_within_its_drift_is_never_valid(NO_STATE)
+CHECK_TEST(a_lease_within_its_drift_is_never_valid)
 {
     assert_int_equal(lk__deadline_ns(77, 0), 77);
     assert_int_equal(lk__deadline_ns(77, 1), 77);
@@ -37,19 +37,19 @@ static void a_lease_within_its_drift_is_never_valid(NO_STATE)
     assert_int_equal(lk__deadline_ns(77, 3), 77 + MS - 30000);
 }
 
-static void the_longest_lease_is_far_from_the_end_of_time(NO_STATE)
+CHECK_TEST(the_longest_lease_is_far_from_the_end_of_time)
 {
     assert_true(lk__deadline_ns(0, LK__TIME_MAX_MS) < UINT64_MAX / 2);
 }
 
-static void the_end_of_time_is_not_passed(NO_STATE)
+CHECK_TEST(the_end_of_time_is_not_passed)
 {
     assert_int_equal(lk__deadline_ns(UINT64_MAX - 10, 30000), LK__NEVER);
     assert_true(lk__deadline_ns(0, UINT64_MAX) > UINT64_MAX / 100 * 98);
     assert_true(lk__drift_ns(UINT64_MAX) > UINT64_MAX / 100);
 }
 
-static void a_wait_ends_when_it_says(NO_STATE)
+CHECK_TEST(a_wait_ends_when_it_says)
 {
     assert_int_equal(lk__wait_until_ns(7, 3), 7 + 3 * MS);
     assert_int_equal(lk__wait_until_ns(7, 0), 7);
@@ -57,7 +57,7 @@ static void a_wait_ends_when_it_says(NO_STATE)
     assert_int_equal(lk__wait_until_ns(7, INT64_MAX), LK__NEVER);
 }
 
-static void what_remains_is_rounded_down(NO_STATE)
+CHECK_TEST(what_remains_is_rounded_down)
 {
     assert_int_equal(lk__remaining_ms(0, 3 * MS), 3);
     assert_int_equal(lk__remaining_ms(1, 3 * MS), 2);
@@ -135,7 +135,7 @@ static bool is_believed_too_long(const attempt *one, bool *ret_believed)
 
 enum { TRIALS = 2000000, SPAN_PPM = 9900 };
 
-static void the_key_is_there_whenever_the_hold_is_believed(NO_STATE)
+CHECK_TEST(the_key_is_there_whenever_the_hold_is_believed)
 {
     size_t believed = 0;
 
@@ -151,7 +151,7 @@ static void the_key_is_there_whenever_the_hold_is_believed(NO_STATE)
     assert_true(believed > TRIALS / 4);
 }
 
-static void a_server_at_the_limit_of_the_drift_is_not_too_fast(NO_STATE)
+CHECK_TEST(a_server_at_the_limit_of_the_drift_is_not_too_fast)
 {
     random_state = 2;
     for (size_t i = 0; i < TRIALS / 10; i++) {
@@ -163,7 +163,7 @@ static void a_server_at_the_limit_of_the_drift_is_not_too_fast(NO_STATE)
 }
 
 /* The proof that the property can fail. */
-static void a_server_faster_than_the_drift_is_caught(NO_STATE)
+CHECK_TEST(a_server_faster_than_the_drift_is_caught)
 {
     size_t violations = 0;
 
@@ -175,22 +175,4 @@ static void a_server_faster_than_the_drift_is_caught(NO_STATE)
         violations += is_believed_too_long(&one, &is_believed);
     }
     assert_true(violations > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_drift_is_a_hundredth_and_2_ms),
-        cmocka_unit_test(the_deadline_counts_from_before_the_send),
-        cmocka_unit_test(a_lease_within_its_drift_is_never_valid),
-        cmocka_unit_test(the_longest_lease_is_far_from_the_end_of_time),
-        cmocka_unit_test(the_end_of_time_is_not_passed),
-        cmocka_unit_test(a_wait_ends_when_it_says),
-        cmocka_unit_test(what_remains_is_rounded_down),
-        cmocka_unit_test(the_key_is_there_whenever_the_hold_is_believed),
-        cmocka_unit_test(a_server_at_the_limit_of_the_drift_is_not_too_fast),
-        cmocka_unit_test(a_server_faster_than_the_drift_is_caught),
-    };
-
-    return cmocka_run_group_tests_name("deadline", tests, NULL, NULL);
 }

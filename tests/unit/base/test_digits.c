@@ -36,11 +36,10 @@ static void assert_written(uint64_t number)
                         expected);
 }
 
-static void numbers_are_written_as_printf_writes_them(void **state)
+CHECK_TEST(numbers_are_written_as_printf_writes_them)
 {
     uint64_t power = 1;
 
-    (void)state;
     assert_written(0);
     for (int i = 0; i < 20; i++, power *= 10) {
         assert_written(power - 1);
@@ -52,21 +51,10 @@ static void numbers_are_written_as_printf_writes_them(void **state)
     assert_written((uint64_t)INT64_MIN);
 }
 
-static void the_longest_fits_where_one_is_written(void **state)
+CHECK_TEST(the_longest_fits_where_one_is_written)
 {
     char text[LK__DIGITS_SIZE], *end = text + sizeof(text);
 
-    (void)state;
     assert_int_equal(lk__digits_write(text, UINT64_MAX), LK__DIGITS_SIZE - 2);
     assert_ptr_equal(lk__digits_before_signed(end, INT64_MIN), text + 2);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_written_as_printf_writes_them),
-        cmocka_unit_test(the_longest_fits_where_one_is_written),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "settings/options.h"
 #include "settings/url.h"
 #include "support/check.h"
+#include "support/paths.h"
 
 /* Reads a file of docs/. Free it. */
 static char *read_page(const char *name)
@@ -47,7 +48,7 @@ static size_t count_lines(const char *page, const char *begin)
     return count;
 }
 
-static void errors_md_has_the_table_of_statuses(NO_STATE)
+CHECK_TEST(errors_md_has_the_table_of_statuses)
 {
     static const lk_status all[] = {
 #define X(name, value, retriable, text) LK_##name,
@@ -101,7 +102,7 @@ static void option_line(const lk__option *option, char *line, size_t size)
                    option->max);
 }
 
-static void url_md_has_the_table_of_options(NO_STATE)
+CHECK_TEST(url_md_has_the_table_of_options)
 {
     char *page = read_page("url.md");
     char *table = strstr(page, "| option | kind |");
@@ -117,7 +118,7 @@ static void url_md_has_the_table_of_options(NO_STATE)
     free(page);
 }
 
-static void url_md_names_every_word_of_a_choice(NO_STATE)
+CHECK_TEST(url_md_names_every_word_of_a_choice)
 {
     char *page = read_page("url.md");
 
@@ -147,7 +148,7 @@ static void url_md_names_every_word_of_a_choice(NO_STATE)
 }
 
 /* The examples in the page's second table, as they stand there. */
-static void the_examples_of_url_md_are_understood(NO_STATE)
+CHECK_TEST(the_examples_of_url_md_are_understood)
 {
     char *page = read_page("url.md");
     char *end = strstr(page, "## Spellings");
@@ -169,16 +170,4 @@ static void the_examples_of_url_md_are_understood(NO_STATE)
     }
     assert_true(examples >= 8);
     free(page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_md_has_the_table_of_statuses),
-        cmocka_unit_test(url_md_has_the_table_of_options),
-        cmocka_unit_test(url_md_names_every_word_of_a_choice),
-        cmocka_unit_test(the_examples_of_url_md_are_understood),
-    };
-
-    return cmocka_run_group_tests_name("docs", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "support/check.h"
 
 /* Without holes, and in this order for ever: new fields come at the end. */
-static void the_client_options_are_laid_out_as_in_the_first_release(NO_STATE)
+CHECK_TEST(the_client_options_are_laid_out_as_in_the_first_release)
 {
     assert_int_equal(offsetof(lk_client_options, size), 0);
     assert_int_equal(offsetof(lk_client_options, name), 8);
@@ -41,7 +41,7 @@ static void the_client_options_are_laid_out_as_in_the_first_release(NO_STATE)
     assert_int_equal(offsetof(lk_client_options, under), 176);
 }
 
-static void the_acquire_options_are_laid_out_as_in_the_first_release(NO_STATE)
+CHECK_TEST(the_acquire_options_are_laid_out_as_in_the_first_release)
 {
     assert_int_equal(offsetof(lk_acquire_options, size), 0);
     assert_int_equal(offsetof(lk_acquire_options, owner), 8);
@@ -50,7 +50,7 @@ static void the_acquire_options_are_laid_out_as_in_the_first_release(NO_STATE)
     assert_int_equal(offsetof(lk_acquire_options, reason), 32);
 }
 
-static void an_init_macro_sets_the_size_and_nothing_else(NO_STATE)
+CHECK_TEST(an_init_macro_sets_the_size_and_nothing_else)
 {
     lk_client_options client = {LK_CLIENT_OPTIONS_INIT};
     lk_acquire_options acquire = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5};
@@ -64,7 +64,7 @@ static void an_init_macro_sets_the_size_and_nothing_else(NO_STATE)
     assert_int_equal(lock.size, sizeof(lock));
 }
 
-static void enumerators_keep_their_values(NO_STATE)
+CHECK_TEST(enumerators_keep_their_values)
 {
     assert_int_equal(LK_FOREVER, -1);
     assert_int_equal(LK_LOG_ERROR, 1);
@@ -75,18 +75,4 @@ static void enumerators_keep_their_values(NO_STATE)
     assert_int_equal(LK_LOSS_EXPIRED, 1);
     assert_int_equal(LK_LOSS_CLOSED, 6);
     assert_int_equal(LK_LOSS_DENIED, 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            the_client_options_are_laid_out_as_in_the_first_release),
-        cmocka_unit_test(
-            the_acquire_options_are_laid_out_as_in_the_first_release),
-        cmocka_unit_test(an_init_macro_sets_the_size_and_nothing_else),
-        cmocka_unit_test(enumerators_keep_their_values),
-    };
-
-    return cmocka_run_group_tests_name("headers", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "base/heap.h"
 #include "support/check.h"
 
-static void an_empty_heap_has_no_first(NO_STATE)
+CHECK_TEST(an_empty_heap_has_no_first)
 {
     lk__heap heap = {NULL};
 
@@ -17,7 +17,7 @@ static void an_empty_heap_has_no_first(NO_STATE)
     assert_null(lk__heap_take_due(&heap, UINT64_MAX));
 }
 
-static void the_soonest_is_first(NO_STATE)
+CHECK_TEST(the_soonest_is_first)
 {
     lk__heap heap = {NULL};
     lk__timer a = {.at = 0}, b = {.at = 0}, c = {.at = 0};
@@ -28,7 +28,7 @@ static void the_soonest_is_first(NO_STATE)
     assert_ptr_equal(lk__heap_first(&heap), &b);
 }
 
-static void a_timer_is_taken_when_it_is_due_and_not_before(NO_STATE)
+CHECK_TEST(a_timer_is_taken_when_it_is_due_and_not_before)
 {
     lk__heap heap = {NULL};
     lk__timer timer = {.at = 0};
@@ -41,7 +41,7 @@ static void a_timer_is_taken_when_it_is_due_and_not_before(NO_STATE)
     assert_null(lk__heap_first(&heap));
 }
 
-static void a_timer_set_again_is_moved(NO_STATE)
+CHECK_TEST(a_timer_set_again_is_moved)
 {
     lk__heap heap = {NULL};
     lk__timer a = {.at = 0}, b = {.at = 0};
@@ -54,7 +54,7 @@ static void a_timer_set_again_is_moved(NO_STATE)
     assert_ptr_equal(lk__heap_first(&heap), &a);
 }
 
-static void clearing_what_is_not_set_does_nothing(NO_STATE)
+CHECK_TEST(clearing_what_is_not_set_does_nothing)
 {
     lk__heap heap = {NULL};
     lk__timer a = {.at = 0}, b = {.at = 0};
@@ -66,7 +66,7 @@ static void clearing_what_is_not_set_does_nothing(NO_STATE)
     assert_null(lk__heap_first(&heap));
 }
 
-static void timers_of_one_time_all_come(NO_STATE)
+CHECK_TEST(timers_of_one_time_all_come)
 {
     lk__heap heap = {NULL};
     lk__timer timers[100];
@@ -133,7 +133,7 @@ static void check_model(void)
         assert_int_equal(lk__timer_is_set(&timers[i]), times[i] != 0);
 }
 
-static void any_order_of_calls_agrees_with_a_search(NO_STATE)
+CHECK_TEST(any_order_of_calls_agrees_with_a_search)
 {
     unsigned seed = 1;
     uint64_t last = 0;
@@ -153,7 +153,7 @@ static void any_order_of_calls_agrees_with_a_search(NO_STATE)
 }
 
 /* A recursion would need a stack of this depth. */
-static void a_million_timers_need_no_stack(NO_STATE)
+CHECK_TEST(a_million_timers_need_no_stack)
 {
     const size_t count = 1000000;
     lk__timer *many = calloc(count, sizeof(*many));
@@ -169,20 +169,4 @@ static void a_million_timers_need_no_stack(NO_STATE)
     }
     assert_int_equal(last, count);
     free(many);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_heap_has_no_first),
-        cmocka_unit_test(the_soonest_is_first),
-        cmocka_unit_test(a_timer_is_taken_when_it_is_due_and_not_before),
-        cmocka_unit_test(a_timer_set_again_is_moved),
-        cmocka_unit_test(clearing_what_is_not_set_does_nothing),
-        cmocka_unit_test(timers_of_one_time_all_come),
-        cmocka_unit_test(any_order_of_calls_agrees_with_a_search),
-        cmocka_unit_test(a_million_timers_need_no_stack),
-    };
-
-    return cmocka_run_group_tests_name("heap", tests, NULL, NULL);
 }

@@ -11,14 +11,14 @@
 #include "base/names.h"
 #include "support/check.h"
 
-static void plain_names_are_taken(NO_STATE)
+CHECK_TEST(plain_names_are_taken)
 {
     assert_status(lk__name_check("lk"), LK_OK);
     assert_status(lk__name_check("orders:1234"), LK_OK);
     assert_status(lk__name_check(" with\nany \xff byte"), LK_OK);
 }
 
-static void a_name_has_1_to_512_bytes(NO_STATE)
+CHECK_TEST(a_name_has_1_to_512_bytes)
 {
     char name[514];
 
@@ -31,7 +31,7 @@ static void a_name_has_1_to_512_bytes(NO_STATE)
     assert_status(lk__name_check(name), LK_OK);
 }
 
-static void a_tag_anywhere_is_taken(NO_STATE)
+CHECK_TEST(a_tag_anywhere_is_taken)
 {
     assert_status(lk__name_check("{a}"), LK_OK);
     assert_status(lk__name_check("{a}b"), LK_OK);
@@ -39,7 +39,7 @@ static void a_tag_anywhere_is_taken(NO_STATE)
 }
 
 /* Redis looks at the first '{' and the '}' after it, and at nothing else. */
-static void only_the_first_tag_counts(NO_STATE)
+CHECK_TEST(only_the_first_tag_counts)
 {
     assert_status(lk__name_check("{a}{b}"), LK_OK);
     assert_status(lk__name_check("{a}{}"), LK_OK);
@@ -48,7 +48,7 @@ static void only_the_first_tag_counts(NO_STATE)
     assert_status(lk__name_check("{}{a}"), LK_EINVAL);
 }
 
-static void names_that_a_cluster_would_scatter_are_refused(NO_STATE)
+CHECK_TEST(names_that_a_cluster_would_scatter_are_refused)
 {
     assert_status(lk__name_check("a{b"), LK_EINVAL);
     assert_status(lk__name_check("{}x"), LK_EINVAL);
@@ -60,7 +60,7 @@ static void names_that_a_cluster_would_scatter_are_refused(NO_STATE)
 
 /* A lock called as the record or the queue of another would be written into it;
    a name that only has the word in it is no key of ours. */
-static void names_of_the_librarys_own_keys_are_refused(NO_STATE)
+CHECK_TEST(names_of_the_librarys_own_keys_are_refused)
 {
     assert_status(lk__name_check("latchkey:{zz}:r"), LK_EINVAL);
     assert_non_null(strstr(lk_last_error(), "latchkey:"));
@@ -84,12 +84,12 @@ assert_keys(const char *name, const char *prefixed, const char *suffixed)
     lk__free(after);
 }
 
-static void a_name_without_a_tag_is_wrapped(NO_STATE)
+CHECK_TEST(a_name_without_a_tag_is_wrapped)
 {
     assert_keys("lk", "prefix:{lk}", "{lk}:suffix");
 }
 
-static void a_name_with_a_tag_stands_as_it_is(NO_STATE)
+CHECK_TEST(a_name_with_a_tag_stands_as_it_is)
 {
     assert_keys("{a}b", "prefix:{a}b", "{a}b:suffix");
     assert_keys("x{a}b", "prefix:x{a}b", "x{a}b:suffix");
@@ -104,8 +104,7 @@ static void assert_key(const char *form, const char *name, const char *key)
 }
 
 /* Redisson makes `prefix:{n}` of both. */
-static void
-a_name_in_braces_shares_no_key_of_ours_with_the_one_without(NO_STATE)
+CHECK_TEST(a_name_in_braces_shares_no_key_of_ours_with_the_one_without)
 {
     assert_key("latchkey:void", "n", "latchkey:void:{n}");
     assert_key("latchkey:void", "{n}", "latchkey:void::{n}");
@@ -123,7 +122,7 @@ static void assert_claim_key(const char *name, const char *key)
     assert_string_equal(made, key);
 }
 
-static void a_form_says_where_the_name_stands(NO_STATE)
+CHECK_TEST(a_form_says_where_the_name_stands)
 {
     assert_key("N", "n", "n");
     assert_key("N", "{n}", "{n}");
@@ -167,7 +166,7 @@ static bool is_same_slot(const char *a, const char *b)
 }
 
 /* Every name of up to six letters out of "{", "}" and "a". */
-static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(NO_STATE)
+CHECK_TEST(a_name_is_taken_if_and_only_if_its_keys_share_its_slot)
 {
     size_t taken = 0;
 
@@ -198,7 +197,7 @@ static bool always(void)
     return true;
 }
 
-static void without_memory_there_is_no_key(NO_STATE)
+CHECK_TEST(without_memory_there_is_no_key)
 {
     char *before;
     char *after;
@@ -211,7 +210,7 @@ static void without_memory_there_is_no_key(NO_STATE)
     assert_null(after);
 }
 
-static void a_wait_is_for_ever_or_up_to_ten_years(NO_STATE)
+CHECK_TEST(a_wait_is_for_ever_or_up_to_ten_years)
 {
     assert_status(lk__wait_check(LK_FOREVER), LK_OK);
     assert_status(lk__wait_check(0), LK_OK);
@@ -222,7 +221,7 @@ static void a_wait_is_for_ever_or_up_to_ten_years(NO_STATE)
     assert_status(lk__wait_check(INT64_MAX), LK_EINVAL);
 }
 
-static void a_lease_is_1_ms_to_ten_years(NO_STATE)
+CHECK_TEST(a_lease_is_1_ms_to_ten_years)
 {
     assert_status(lk__lease_check(0), LK_EINVAL);
     assert_status(lk__lease_check(1), LK_OK);
@@ -243,7 +242,7 @@ static void assert_read(const char *form, const char *text, const char *name)
     assert_memory_equal(key, name != NULL ? name : text, size);
 }
 
-static void a_key_is_read_as_it_was_written(NO_STATE)
+CHECK_TEST(a_key_is_read_as_it_was_written)
 {
     static const char *const names[] = {"n",     "a:b",    ":r",    "{a}b",
                                         "{{a}}", "x{a}b:", "{a}{b}"};
@@ -258,7 +257,7 @@ static void a_key_is_read_as_it_was_written(NO_STATE)
     }
 }
 
-static void a_key_says_its_name_and_its_form(NO_STATE)
+CHECK_TEST(a_key_says_its_name_and_its_form)
 {
     assert_read(":r", "latchkey::{a}:r", "{a}");
     assert_read("{N}:timeout", "{a}:timeout", "a"); /* it is that of both */
@@ -270,30 +269,4 @@ static void a_key_says_its_name_and_its_form(NO_STATE)
     assert_read(":r", "", NULL);
     assert_read("{N}:timeout", ":timeout", NULL);
     assert_read("a{*}", "a{n}", NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_names_are_taken),
-        cmocka_unit_test(a_name_has_1_to_512_bytes),
-        cmocka_unit_test(a_tag_anywhere_is_taken),
-        cmocka_unit_test(only_the_first_tag_counts),
-        cmocka_unit_test(names_that_a_cluster_would_scatter_are_refused),
-        cmocka_unit_test(names_of_the_librarys_own_keys_are_refused),
-        cmocka_unit_test(a_name_without_a_tag_is_wrapped),
-        cmocka_unit_test(a_name_with_a_tag_stands_as_it_is),
-        cmocka_unit_test(
-            a_name_in_braces_shares_no_key_of_ours_with_the_one_without),
-        cmocka_unit_test(a_form_says_where_the_name_stands),
-        cmocka_unit_test(
-            a_name_is_taken_if_and_only_if_its_keys_share_its_slot),
-        cmocka_unit_test(without_memory_there_is_no_key),
-        cmocka_unit_test(a_wait_is_for_ever_or_up_to_ten_years),
-        cmocka_unit_test(a_lease_is_1_ms_to_ten_years),
-        cmocka_unit_test(a_key_is_read_as_it_was_written),
-        cmocka_unit_test(a_key_says_its_name_and_its_form),
-    };
-
-    return cmocka_run_group_tests_name("names", tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static bool is_passing(const char *words)
     return lk__reply_is_passing(&reply);
 }
 
-static void redis_7_says_the_word_first(NO_STATE)
+CHECK_TEST(redis_7_says_the_word_first)
 {
     assert_status(status_of("OOM command not allowed when used memory > "
                             "'maxmemory'. script: 0a, on @user_script:12."),
@@ -45,7 +45,7 @@ static void redis_7_says_the_word_first(NO_STATE)
     assert_status(status_of("WRONGTYPE"), LK_ETYPE);
 }
 
-static void redis_6_says_first_where_a_script_was(NO_STATE)
+CHECK_TEST(redis_6_says_first_where_a_script_was)
 {
     assert_status(status_of("@user_script: 12: -READONLY You can't write "
                             "against a read only replica."),
@@ -55,7 +55,7 @@ static void redis_6_says_first_where_a_script_was(NO_STATE)
                   LK_ESERVERMEM);
 }
 
-static void redis_6_says_first_which_script_failed(NO_STATE)
+CHECK_TEST(redis_6_says_first_which_script_failed)
 {
     assert_status(status_of("ERR Error running script (call to f_0a): "
                             "@user_script:12: WRONGTYPE Operation against a "
@@ -71,7 +71,7 @@ static void redis_6_says_first_which_script_failed(NO_STATE)
                   LK_ESERVER);
 }
 
-static void each_server_denies_in_its_own_words(NO_STATE)
+CHECK_TEST(each_server_denies_in_its_own_words)
 {
     assert_status(status_of("NOPERM this user has no permissions to run the "
                             "'eval' command or its subcommand"),
@@ -89,7 +89,7 @@ static void each_server_denies_in_its_own_words(NO_STATE)
                   LK_EDENIED);
 }
 
-static void a_word_elsewhere_means_nothing(NO_STATE)
+CHECK_TEST(a_word_elsewhere_means_nothing)
 {
     assert_status(status_of("ERR unknown command -OOM"), LK_ESERVER);
     assert_status(status_of("@user_script: 1: ERR no -READONLY here"),
@@ -101,7 +101,7 @@ static void a_word_elsewhere_means_nothing(NO_STATE)
 }
 
 /* Of a script of ours, which begins with a word for the client alone. */
-static void a_user_is_told_no_code(NO_STATE)
+CHECK_TEST(a_user_is_told_no_code)
 {
     static const char called[] =
         "ERR Error running script (call to f_0a): "
@@ -120,7 +120,7 @@ static void a_user_is_told_no_code(NO_STATE)
     }
 }
 
-static void some_refusals_pass(NO_STATE)
+CHECK_TEST(some_refusals_pass)
 {
     assert_true(is_passing("BUSY Redis is busy running a script."));
     assert_true(is_passing("MISCONF Redis is configured to save RDB"));
@@ -160,7 +160,7 @@ static bool is_number(const char *words)
            lk__reply_integer_at(&list, 0, 2);
 }
 
-static void decimal_text_is_a_number_and_no_other(NO_STATE)
+CHECK_TEST(decimal_text_is_a_number_and_no_other)
 {
     static const char *const others[] = {"",
                                          "-",
@@ -181,7 +181,7 @@ static void decimal_text_is_a_number_and_no_other(NO_STATE)
         assert_false(is_number(others[i]));
 }
 
-static void what_is_no_number_is_missing(NO_STATE)
+CHECK_TEST(what_is_no_number_is_missing)
 {
     char number[] = "12", other[] = "12x";
     redisReply good = text(number), bad = text(other);
@@ -198,7 +198,7 @@ static void what_is_no_number_is_missing(NO_STATE)
 /* ---- texts --------------------------------------------------------------- */
 
 /* What stands behind a NUL is not overlooked: there is no such text. */
-static void a_text_with_a_nul_in_it_is_none(NO_STATE)
+CHECK_TEST(a_text_with_a_nul_in_it_is_none)
 {
     char whole[] = "role:master", cut[] = "role:master\0role:slave";
     redisReply good = text(whole), bad = text(cut);
@@ -216,7 +216,7 @@ static void a_text_with_a_nul_in_it_is_none(NO_STATE)
     assert_string_equal(lk__reply_text_at(&list, 1), "");
 }
 
-static void lines_are_a_string(NO_STATE)
+CHECK_TEST(lines_are_a_string)
 {
     char words[] = "OK";
     redisReply reply = text(words);
@@ -225,23 +225,4 @@ static void lines_are_a_string(NO_STATE)
     assert_false(lk__reply_is_lines(&reply));
     assert_false(lk__reply_is_lines(&(redisReply){.type = REDIS_REPLY_NIL}));
     assert_false(lk__reply_is_lines(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(redis_7_says_the_word_first),
-        cmocka_unit_test(redis_6_says_first_where_a_script_was),
-        cmocka_unit_test(redis_6_says_first_which_script_failed),
-        cmocka_unit_test(each_server_denies_in_its_own_words),
-        cmocka_unit_test(a_word_elsewhere_means_nothing),
-        cmocka_unit_test(a_user_is_told_no_code),
-        cmocka_unit_test(some_refusals_pass),
-        cmocka_unit_test(decimal_text_is_a_number_and_no_other),
-        cmocka_unit_test(what_is_no_number_is_missing),
-        cmocka_unit_test(a_text_with_a_nul_in_it_is_none),
-        cmocka_unit_test(lines_are_a_string),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

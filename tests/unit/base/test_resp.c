@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -39,9 +40,11 @@ static void assert_waiting(const char *bytes)
     assert_memory_equal(lk__buffer_bytes(&buffer), bytes, strlen(bytes));
 }
 
+#define RESP_TEST(name) CHECK_TEST_OF(name, NO_STATE, begin, end)
+
 /* ---- the buffer --------------------------------------------------------- */
 
-static void an_empty_buffer_has_no_bytes(NO_STATE)
+RESP_TEST(an_empty_buffer_has_no_bytes)
 {
     assert_int_equal(lk__buffer_size(&buffer), 0);
     assert_non_null(lk__buffer_bytes(&buffer));
@@ -49,7 +52,7 @@ static void an_empty_buffer_has_no_bytes(NO_STATE)
     assert_int_equal(lk__buffer_size(&buffer), 0);
 }
 
-static void what_was_appended_waits(NO_STATE)
+RESP_TEST(what_was_appended_waits)
 {
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     assert_status(lk__buffer_append(&buffer, "de", 2), LK_OK);
@@ -60,7 +63,7 @@ static void what_was_appended_waits(NO_STATE)
     assert_waiting("");
 }
 
-static void what_follows_a_mark_can_be_rolled_back(NO_STATE)
+RESP_TEST(what_follows_a_mark_can_be_rolled_back)
 {
     size_t mark;
 
@@ -72,7 +75,7 @@ static void what_follows_a_mark_can_be_rolled_back(NO_STATE)
     assert_waiting("bc");
 }
 
-static void a_rollback_holds_after_the_bytes_have_moved(NO_STATE)
+RESP_TEST(a_rollback_holds_after_the_bytes_have_moved)
 {
     static char block[1000];
     size_t mark;
@@ -86,7 +89,7 @@ static void a_rollback_holds_after_the_bytes_have_moved(NO_STATE)
     assert_waiting("bc");
 }
 
-static void the_cap_counts_what_waits(NO_STATE)
+RESP_TEST(the_cap_counts_what_waits)
 {
     buffer.cap = 4;
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
@@ -98,7 +101,7 @@ static void the_cap_counts_what_waits(NO_STATE)
     assert_waiting("cdef");
 }
 
-static void an_append_without_memory_changes_nothing(NO_STATE)
+RESP_TEST(an_append_without_memory_changes_nothing)
 {
     static char block[300];
 
@@ -108,7 +111,7 @@ static void an_append_without_memory_changes_nothing(NO_STATE)
     assert_waiting("abc");
 }
 
-static void room_that_was_used_is_used_again(NO_STATE)
+RESP_TEST(room_that_was_used_is_used_again)
 {
     static char block[100];
     size_t room;
@@ -122,7 +125,7 @@ static void room_that_was_used_is_used_again(NO_STATE)
     assert_int_equal(buffer.room, room);
 }
 
-static void without_memory_the_bytes_move_up(NO_STATE)
+RESP_TEST(without_memory_the_bytes_move_up)
 {
     static char block[200];
 
@@ -133,7 +136,7 @@ static void without_memory_the_bytes_move_up(NO_STATE)
     assert_int_equal(lk__buffer_size(&buffer), 240);
 }
 
-static void a_large_buffer_is_given_back_once_empty(NO_STATE)
+RESP_TEST(a_large_buffer_is_given_back_once_empty)
 {
     static char block[1 << 20];
 
@@ -143,7 +146,7 @@ static void a_large_buffer_is_given_back_once_empty(NO_STATE)
     assert_int_equal(buffer.room, 0);
 }
 
-static void a_size_beyond_all_memory_is_refused(NO_STATE)
+RESP_TEST(a_size_beyond_all_memory_is_refused)
 {
     assert_status(lk__buffer_append(&buffer, "abc", 3), LK_OK);
     assert_status(lk__buffer_append(&buffer, "x", SIZE_MAX), LK_ENOMEM);
@@ -153,7 +156,7 @@ static void a_size_beyond_all_memory_is_refused(NO_STATE)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void a_command_is_an_array_of_strings(NO_STATE)
+RESP_TEST(a_command_is_an_array_of_strings)
 {
     lk__resp_begin(&buffer, 2);
     lk__resp_arg_str(&buffer, "GET");
@@ -177,7 +180,7 @@ static void assert_integer(int64_t number, const char *digits)
     assert_waiting(expected);
 }
 
-static void integers_are_written_in_decimal(NO_STATE)
+RESP_TEST(integers_are_written_in_decimal)
 {
     assert_integer(0, "0");
     assert_integer(7, "7");
@@ -187,7 +190,7 @@ static void integers_are_written_in_decimal(NO_STATE)
     assert_integer(INT64_MIN, "-9223372036854775808");
 }
 
-static void unsigned_integers_have_all_their_bits(NO_STATE)
+RESP_TEST(unsigned_integers_have_all_their_bits)
 {
     lk__resp_begin(&buffer, 1);
     lk__resp_arg_uint(&buffer, UINT64_MAX);
@@ -196,7 +199,7 @@ static void unsigned_integers_have_all_their_bits(NO_STATE)
 }
 
 /* Up to 40 arguments of up to 2000 random bytes. */
-static void any_command_is_written_as_hiredis_writes_it(NO_STATE)
+RESP_TEST(any_command_is_written_as_hiredis_writes_it)
 {
     static char bytes[40][2000];
     unsigned seed = 1;
@@ -245,7 +248,7 @@ static lk_status write_large_command(void)
     return lk__resp_end(&buffer);
 }
 
-static void a_command_is_written_whole_or_not_at_all(NO_STATE)
+RESP_TEST(a_command_is_written_whole_or_not_at_all)
 {
     int failures = 0;
     lk_status status;
@@ -266,7 +269,7 @@ static void a_command_is_written_whole_or_not_at_all(NO_STATE)
     assert_int_equal(failures, 3);
 }
 
-static void a_command_beyond_the_cap_leaves_nothing(NO_STATE)
+RESP_TEST(a_command_beyond_the_cap_leaves_nothing)
 {
     buffer.cap = 1000;
     assert_status(lk__buffer_append(&buffer, "before", 6), LK_OK);
@@ -274,7 +277,7 @@ static void a_command_beyond_the_cap_leaves_nothing(NO_STATE)
     assert_waiting("before");
 }
 
-static void a_failed_command_does_not_spoil_the_next(NO_STATE)
+RESP_TEST(a_failed_command_does_not_spoil_the_next)
 {
     lk__mem_fail(always);
     assert_status(write_large_command(), LK_ENOMEM);
@@ -309,7 +312,7 @@ static void assert_no_next(lk_status status)
     assert_null(reply);
 }
 
-static void a_reply_is_read(NO_STATE)
+RESP_TEST(a_reply_is_read)
 {
     redisReply *reply;
 
@@ -325,7 +328,7 @@ static void a_reply_is_read(NO_STATE)
     assert_null(next());
 }
 
-static void a_reply_may_come_byte_by_byte(NO_STATE)
+RESP_TEST(a_reply_may_come_byte_by_byte)
 {
     const char *bytes = "*2\r\n$2\r\nab\r\n*1\r\n+OK\r\n";
     redisReply *reply = NULL;
@@ -340,7 +343,7 @@ static void a_reply_may_come_byte_by_byte(NO_STATE)
     freeReplyObject(reply);
 }
 
-static void several_replies_may_come_at_once(NO_STATE)
+RESP_TEST(several_replies_may_come_at_once)
 {
     assert_status(feed("+A\r\n+B\r\n+C"), LK_OK);
     for (int i = 0; i < 2; i++) {
@@ -352,7 +355,7 @@ static void several_replies_may_come_at_once(NO_STATE)
     assert_null(next());
 }
 
-static void what_is_no_protocol_is_refused(NO_STATE)
+RESP_TEST(what_is_no_protocol_is_refused)
 {
     assert_status(feed("HTTP/1.1 400 Bad Request\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
@@ -360,32 +363,32 @@ static void what_is_no_protocol_is_refused(NO_STATE)
     assert_status(feed("+OK\r\n"), LK_EPROTO);
 }
 
-static void a_huge_array_is_refused_before_it_is_made(NO_STATE)
+RESP_TEST(a_huge_array_is_refused_before_it_is_made)
 {
     assert_status(feed("*2147483647\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
     assert_string_equal(lk_last_error(), "the server's reply is too large");
 }
 
-static void the_largest_array_is_taken(NO_STATE)
+RESP_TEST(the_largest_array_is_taken)
 {
     assert_status(feed("*1048576\r\n"), LK_OK);
     assert_no_next(LK_OK);
 }
 
-static void one_element_more_is_refused(NO_STATE)
+RESP_TEST(one_element_more_is_refused)
 {
     assert_status(feed("*1048577\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
 }
 
-static void the_elements_of_all_arrays_of_a_reply_count(NO_STATE)
+RESP_TEST(the_elements_of_all_arrays_of_a_reply_count)
 {
     assert_status(feed("*3\r\n*600000\r\n*600000\r\n"), LK_OK);
     assert_no_next(LK_EPROTO);
 }
 
-static void each_reply_counts_anew(NO_STATE)
+RESP_TEST(each_reply_counts_anew)
 {
     for (int i = 0; i < 3; i++) {
         redisReply *reply;
@@ -420,7 +423,7 @@ static lk_status feed_content(size_t size)
     return LK_OK;
 }
 
-static void the_largest_string_is_taken(NO_STATE)
+RESP_TEST(the_largest_string_is_taken)
 {
     redisReply *reply;
 
@@ -433,7 +436,7 @@ static void the_largest_string_is_taken(NO_STATE)
     freeReplyObject(reply);
 }
 
-static void a_huge_string_is_not_gathered(NO_STATE)
+RESP_TEST(a_huge_string_is_not_gathered)
 {
     assert_status(feed("$2147483647\r\n"), LK_OK);
     assert_status(feed_content((size_t)LK__RESP_BYTES_MAX * 2), LK_EPROTO);
@@ -442,7 +445,7 @@ static void a_huge_string_is_not_gathered(NO_STATE)
     assert_status(feed("x"), LK_EPROTO);
 }
 
-static void the_strings_of_a_reply_count_together(NO_STATE)
+RESP_TEST(the_strings_of_a_reply_count_together)
 {
     assert_status(feed("*3\r\n$40000000\r\n"), LK_OK);
     assert_status(feed_content(40000000), LK_OK);
@@ -453,54 +456,13 @@ static void the_strings_of_a_reply_count_together(NO_STATE)
     assert_no_next(LK_EPROTO);
 }
 
-static void a_reader_needs_memory(NO_STATE)
+RESP_TEST(a_reader_needs_memory)
 {
     lk__mem_fail(always);
     assert_null(lk__resp_reader_new());
 }
 
-static void freeing_no_reader_is_allowed(NO_STATE)
+RESP_TEST(freeing_no_reader_is_allowed)
 {
     lk__resp_reader_free(NULL);
-}
-
-#define RESP_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RESP_TEST(an_empty_buffer_has_no_bytes),
-        RESP_TEST(what_was_appended_waits),
-        RESP_TEST(what_follows_a_mark_can_be_rolled_back),
-        RESP_TEST(a_rollback_holds_after_the_bytes_have_moved),
-        RESP_TEST(the_cap_counts_what_waits),
-        RESP_TEST(an_append_without_memory_changes_nothing),
-        RESP_TEST(room_that_was_used_is_used_again),
-        RESP_TEST(without_memory_the_bytes_move_up),
-        RESP_TEST(a_large_buffer_is_given_back_once_empty),
-        RESP_TEST(a_size_beyond_all_memory_is_refused),
-        RESP_TEST(a_command_is_an_array_of_strings),
-        RESP_TEST(integers_are_written_in_decimal),
-        RESP_TEST(unsigned_integers_have_all_their_bits),
-        RESP_TEST(any_command_is_written_as_hiredis_writes_it),
-        RESP_TEST(a_command_is_written_whole_or_not_at_all),
-        RESP_TEST(a_command_beyond_the_cap_leaves_nothing),
-        RESP_TEST(a_failed_command_does_not_spoil_the_next),
-        RESP_TEST(a_reply_is_read),
-        RESP_TEST(a_reply_may_come_byte_by_byte),
-        RESP_TEST(several_replies_may_come_at_once),
-        RESP_TEST(what_is_no_protocol_is_refused),
-        RESP_TEST(a_huge_array_is_refused_before_it_is_made),
-        RESP_TEST(the_largest_array_is_taken),
-        RESP_TEST(one_element_more_is_refused),
-        RESP_TEST(the_elements_of_all_arrays_of_a_reply_count),
-        RESP_TEST(each_reply_counts_anew),
-        RESP_TEST(the_largest_string_is_taken),
-        RESP_TEST(a_huge_string_is_not_gathered),
-        RESP_TEST(the_strings_of_a_reply_count_together),
-        RESP_TEST(a_reader_needs_memory),
-        RESP_TEST(freeing_no_reader_is_allowed),
-    };
-
-    return cmocka_run_group_tests_name("resp", tests, NULL, NULL);
 }

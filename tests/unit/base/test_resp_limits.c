@@ -167,7 +167,7 @@ static void a_long_string_is_no_line(NO_STATE)
 
 #define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(void)
+int test_resp_limits(void)
 {
     const struct CMUnitTest tests[] = {
         LIMIT_TEST(arrays_within_arrays_are_read),

@@ -13,7 +13,7 @@ static unsigned slot(const char *key)
 }
 
 /* The first is that of the specification of Redis Cluster. */
-static void slots_are_those_of_redis(NO_STATE)
+CHECK_TEST(slots_are_those_of_redis)
 {
     assert_int_equal(slot("123456789"), 0x31c3);
     assert_int_equal(slot(""), 0);
@@ -24,7 +24,7 @@ static void slots_are_those_of_redis(NO_STATE)
     assert_int_equal(lk__slot_of("\xff\xfe\0\1", 4), 9169);
 }
 
-static void the_first_tag_alone_counts(NO_STATE)
+CHECK_TEST(the_first_tag_alone_counts)
 {
     assert_int_equal(slot("x{a}b"), slot("a"));
     assert_int_equal(slot("{a}{b}"), slot("a"));
@@ -32,7 +32,7 @@ static void the_first_tag_alone_counts(NO_STATE)
     assert_int_equal(slot("foo{{bar}}zap"), slot("{bar"));
 }
 
-static void what_is_no_tag_is_hashed_as_a_whole(NO_STATE)
+CHECK_TEST(what_is_no_tag_is_hashed_as_a_whole)
 {
     assert_int_not_equal(slot("{}x"), slot("x"));
     assert_int_not_equal(slot("{}x"), slot(""));
@@ -41,7 +41,7 @@ static void what_is_no_tag_is_hashed_as_a_whole(NO_STATE)
     assert_int_not_equal(slot("}a{"), slot("a"));
 }
 
-static void keys_share_a_slot_if_they_share_what_is_hashed(NO_STATE)
+CHECK_TEST(keys_share_a_slot_if_they_share_what_is_hashed)
 {
     assert_true(lk__keys_share_slot("n", "latchkey:{n}:c"));
     assert_true(lk__keys_share_slot("n", "a{n}b{c}"));
@@ -51,16 +51,4 @@ static void keys_share_a_slot_if_they_share_what_is_hashed(NO_STATE)
     assert_false(lk__keys_share_slot("n", "{}n"));
     assert_false(lk__keys_share_slot("n", "{n"));
     assert_true(lk__keys_share_slot("{}n", "{}n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_are_those_of_redis),
-        cmocka_unit_test(the_first_tag_alone_counts),
-        cmocka_unit_test(what_is_no_tag_is_hashed_as_a_whole),
-        cmocka_unit_test(keys_share_a_slot_if_they_share_what_is_hashed),
-    };
-
-    return cmocka_run_group_tests_name("slot", tests, NULL, NULL);
 }

@@ -11,21 +11,21 @@
 #include "base/error.h"
 #include "support/check.h"
 
-static void a_name_stands_for_its_value(NO_STATE)
+CHECK_TEST(a_name_stands_for_its_value)
 {
     assert_string_equal(lk_status_name(LK_OK), "OK");
     assert_string_equal(lk_status_name(LK_EBUSY), "EBUSY");
     assert_string_equal(lk_status_name(LK_ECALLBACK), "ECALLBACK");
 }
 
-static void a_text_is_a_sentence_about_the_status(NO_STATE)
+CHECK_TEST(a_text_is_a_sentence_about_the_status)
 {
     assert_string_equal(lk_status_text(LK_OK), "success");
     assert_string_equal(lk_status_text(LK_EURL), "the URL is not understood");
 }
 
 /* Callers of older releases have these values compiled in. */
-static void values_never_change(NO_STATE)
+CHECK_TEST(values_never_change)
 {
     assert_int_equal(LK_OK, 0);
     assert_int_equal(LK_EINVAL, -1);
@@ -36,9 +36,10 @@ static void values_never_change(NO_STATE)
     assert_int_equal(LK_EOFFLINE, -12);
     assert_int_equal(LK_ESERVER, -21);
     assert_int_equal(LK_ECALLBACK, -24);
+    assert_int_equal(LK_EPENDING, -33);
 }
 
-static void every_status_has_a_name_and_a_text_of_its_own(NO_STATE)
+CHECK_TEST(every_status_has_a_name_and_a_text_of_its_own)
 {
     const lk_status all[] = {
 #define X(name, value, retriable, text) LK_##name,
@@ -57,17 +58,30 @@ static void every_status_has_a_name_and_a_text_of_its_own(NO_STATE)
     }
 }
 
-static void what_time_can_mend_may_be_repeated(NO_STATE)
+CHECK_TEST(what_time_can_mend_may_be_repeated)
 {
     assert_true(lk_status_is_retriable(LK_EBUSY));
     assert_true(lk_status_is_retriable(LK_EINDOUBT));
     assert_true(lk_status_is_retriable(LK_EOFFLINE));
+    assert_true(lk_status_is_retriable(LK_EQUORUM));
     assert_false(lk_status_is_retriable(LK_OK));
     assert_false(lk_status_is_retriable(LK_EINVAL));
     assert_false(lk_status_is_retriable(LK_ELOST));
 }
 
-static void a_status_of_a_newer_release_is_survived(NO_STATE)
+/* Not even where it would be the same again, and not where only another can change
+   that. */
+CHECK_TEST(what_is_done_twice_or_in_vain_is_not_repeated)
+{
+    assert_false(lk_status_is_retriable(LK_EPENDING));
+    assert_false(lk_status_is_retriable(LK_EUNSET));
+    assert_false(lk_status_is_retriable(LK_EPROTO));
+    assert_false(lk_status_is_retriable(LK_EMISMATCH));
+    assert_false(lk_status_is_retriable(LK_ERANGE));
+    assert_false(lk_status_is_retriable(LK_ETYPE));
+}
+
+CHECK_TEST(a_status_of_a_newer_release_is_survived)
 {
     lk_status newer = (lk_status)-1000;
 
@@ -76,27 +90,27 @@ static void a_status_of_a_newer_release_is_survived(NO_STATE)
     assert_false(lk_status_is_retriable(newer));
 }
 
-static void a_failure_leaves_its_words(NO_STATE)
+CHECK_TEST(a_failure_leaves_its_words)
 {
     assert_status(lk__fail(LK_EURL, "byte %d of %s", 7, "it"), LK_EURL);
     assert_string_equal(lk_last_error(), "byte 7 of it");
 }
 
-static void the_words_of_an_earlier_failure_are_replaced(NO_STATE)
+CHECK_TEST(the_words_of_an_earlier_failure_are_replaced)
 {
     (void)lk__fail(LK_EURL, "a long text that stood here before");
     (void)lk__fail(LK_EINVAL, "short");
     assert_string_equal(lk_last_error(), "short");
 }
 
-static void the_old_words_may_be_part_of_the_new(NO_STATE)
+CHECK_TEST(the_old_words_may_be_part_of_the_new)
 {
     lk__error_set("inside");
     (void)lk__fail(LK_EINVAL, "outside (%s)", lk_last_error());
     assert_string_equal(lk_last_error(), "outside (inside)");
 }
 
-static void words_that_are_cut_end_with_a_whole_character(NO_STATE)
+CHECK_TEST(words_that_are_cut_end_with_a_whole_character)
 {
     char name[600];
 
@@ -111,7 +125,7 @@ static void words_that_are_cut_end_with_a_whole_character(NO_STATE)
     }
 }
 
-static void words_can_be_forgotten(NO_STATE)
+CHECK_TEST(words_can_be_forgotten)
 {
     lk__error_set("something");
     lk__error_clear();
@@ -121,13 +135,13 @@ static void words_can_be_forgotten(NO_STATE)
     assert_string_equal(lk_last_error(), "");
 }
 
-static void control_characters_do_not_reach_a_terminal(NO_STATE)
+CHECK_TEST(control_characters_do_not_reach_a_terminal)
 {
     lk__error_set("a\033[2Jb\r\nc\177d\xc3\xa9");
     assert_string_equal(lk_last_error(), "a?[2Jb??c?d\xc3\xa9");
 }
 
-static void long_words_are_cut(NO_STATE)
+CHECK_TEST(long_words_are_cut)
 {
     char words[1001];
 
@@ -139,7 +153,7 @@ static void long_words_are_cut(NO_STATE)
     assert_int_equal(strlen(lk_last_error()), 255);
 }
 
-static void a_failure_leaves_errno_alone(NO_STATE)
+CHECK_TEST(a_failure_leaves_errno_alone)
 {
     errno = ENOENT;
     (void)lk__fail(LK_EINVAL, "%d", 1);
@@ -153,7 +167,7 @@ static void *fail_elsewhere(void *seen)
     return NULL;
 }
 
-static void each_thread_has_words_of_its_own(NO_STATE)
+CHECK_TEST(each_thread_has_words_of_its_own)
 {
     size_t seen = 99;
     pthread_t thread;
@@ -163,27 +177,4 @@ static void each_thread_has_words_of_its_own(NO_STATE)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(seen, 0);
     assert_string_equal(lk_last_error(), "here");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_stands_for_its_value),
-        cmocka_unit_test(a_text_is_a_sentence_about_the_status),
-        cmocka_unit_test(values_never_change),
-        cmocka_unit_test(every_status_has_a_name_and_a_text_of_its_own),
-        cmocka_unit_test(what_time_can_mend_may_be_repeated),
-        cmocka_unit_test(a_status_of_a_newer_release_is_survived),
-        cmocka_unit_test(a_failure_leaves_its_words),
-        cmocka_unit_test(the_words_of_an_earlier_failure_are_replaced),
-        cmocka_unit_test(the_old_words_may_be_part_of_the_new),
-        cmocka_unit_test(words_that_are_cut_end_with_a_whole_character),
-        cmocka_unit_test(words_can_be_forgotten),
-        cmocka_unit_test(control_characters_do_not_reach_a_terminal),
-        cmocka_unit_test(long_words_are_cut),
-        cmocka_unit_test(a_failure_leaves_errno_alone),
-        cmocka_unit_test(each_thread_has_words_of_its_own),
-    };
-
-    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static size_t next_number(uint64_t *state)
     return (size_t)(*state >> 33);
 }
 
-static void an_empty_table_has_nothing(NO_STATE)
+CHECK_TEST(an_empty_table_has_nothing)
 {
     lk__table table = {0};
 
@@ -32,7 +32,7 @@ static void an_empty_table_has_nothing(NO_STATE)
     lk__table_done(&table);
 }
 
-static void what_was_added_is_found_until_it_is_removed(NO_STATE)
+CHECK_TEST(what_was_added_is_found_until_it_is_removed)
 {
     lk__table table = {0};
     size_t count = 0;
@@ -56,7 +56,7 @@ static void what_was_added_is_found_until_it_is_removed(NO_STATE)
     lk__table_done(&table);
 }
 
-static void entries_of_one_hash_are_all_found(NO_STATE)
+CHECK_TEST(entries_of_one_hash_are_all_found)
 {
     lk__table table = {0};
     size_t found = 0;
@@ -76,7 +76,7 @@ static bool always(void)
     return true;
 }
 
-static void without_memory_a_table_stays_usable(NO_STATE)
+CHECK_TEST(without_memory_a_table_stays_usable)
 {
     lk__table table = {0};
 
@@ -94,23 +94,10 @@ static void without_memory_a_table_stays_usable(NO_STATE)
     lk__table_done(&table);
 }
 
-static void texts_differ_by_their_hash(NO_STATE)
+CHECK_TEST(texts_differ_by_their_hash)
 {
     assert_true(lk__table_hash("a") != lk__table_hash("b"));
     assert_true(lk__table_hash("ab") != lk__table_hash("ba"));
     assert_true(lk__table_hash("") != lk__table_hash("a"));
     assert_int_equal(lk__table_hash("orders") == lk__table_hash("orders"), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_table_has_nothing),
-        cmocka_unit_test(what_was_added_is_found_until_it_is_removed),
-        cmocka_unit_test(entries_of_one_hash_are_all_found),
-        cmocka_unit_test(without_memory_a_table_stays_usable),
-        cmocka_unit_test(texts_differ_by_their_hash),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

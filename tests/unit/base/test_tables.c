@@ -10,6 +10,7 @@
 
 #include "lock_table.h"
 #include "support/check.h"
+#include "support/paths.h"
 
 /* ---- wrong tables ---- */
 
@@ -135,13 +136,13 @@ static void all_are_refused(int which, const wrong *wrongs, size_t count)
 #define ALL_ARE_REFUSED(which, wrongs)                                         \
     all_are_refused((which), (wrongs), sizeof(wrongs) / sizeof(*(wrongs)))
 
-static void a_right_table_is_taken(NO_STATE)
+CHECK_TEST(a_right_table_is_taken)
 {
     assert_string_equal(make(good_table, good_script, good_fragment), "");
 }
 
 /* What nothing leads to goes, and what only that used. */
-static void a_script_has_no_function_that_it_does_not_use(NO_STATE)
+CHECK_TEST(a_script_has_no_function_that_it_does_not_use)
 {
     static const char unused[] = "local SPARE = 5\n"
                                  "function f.spare()\n"
@@ -159,7 +160,7 @@ static void a_script_has_no_function_that_it_does_not_use(NO_STATE)
                         "SPARE\nspare\nSPARE\nspare\n");
 }
 
-static void a_table_that_is_wrong_in_itself_is_refused(NO_STATE)
+CHECK_TEST(a_table_that_is_wrong_in_itself_is_refused)
 {
     static const wrong wrongs[] = {
         {"  field a text", "  feild a text", "x.table:2: 'feild' is no word"},
@@ -204,7 +205,7 @@ static void a_table_that_is_wrong_in_itself_is_refused(NO_STATE)
     ALL_ARE_REFUSED(0, wrongs);
 }
 
-static void a_table_and_a_script_that_do_not_fit_are_refused(NO_STATE)
+CHECK_TEST(a_table_and_a_script_that_do_not_fit_are_refused)
 {
     static const wrong wrongs[] = {
         {"arg claim text", "arg claim text\n  arg lease number",
@@ -224,7 +225,7 @@ static void a_table_and_a_script_that_do_not_fit_are_refused(NO_STATE)
     ALL_ARE_REFUSED(0, wrongs);
 }
 
-static void a_script_that_does_not_fit_is_refused(NO_STATE)
+CHECK_TEST(a_script_that_does_not_fit_is_refused)
 {
     static const wrong wrongs[] = {
         {"lock_key, claim", "form.nobody, lock_key, claim",
@@ -263,7 +264,7 @@ static void a_script_that_does_not_fit_is_refused(NO_STATE)
     ALL_ARE_REFUSED(1, wrongs);
 }
 
-static void a_lists_values_stand_as_its_table_says(NO_STATE)
+CHECK_TEST(a_lists_values_stand_as_its_table_says)
 {
     const char *script = changed(good_script, "{claim = own, left = 5}",
                                  "{claim = own .. 'SPARE', left = #'spare'}");
@@ -276,7 +277,7 @@ static void a_lists_values_stand_as_its_table_says(NO_STATE)
                         "spare\nSPARE\n");
 }
 
-static void a_fragment_that_does_more_than_define_is_refused(NO_STATE)
+CHECK_TEST(a_fragment_that_does_more_than_define_is_refused)
 {
     static const wrong wrongs[] = {
         {"local f = {}\n", "local f = {}\nif f then return 1 end\n",
@@ -297,7 +298,7 @@ static void a_fragment_that_does_more_than_define_is_refused(NO_STATE)
 
 /* ---- C's side ---- */
 
-static void arguments_come_in_the_tables_order(NO_STATE)
+CHECK_TEST(arguments_come_in_the_tables_order)
 {
     const lk__lock_close_args all = {.why = 'l',
                                      .claim = {"a:1", 3},
@@ -351,7 +352,7 @@ static lk_status read_acquire(const long long *numbers, size_t count,
                            integers(&reply, items, list, numbers, count), ret);
 }
 
-static void an_answer_is_read_by_its_number(NO_STATE)
+CHECK_TEST(an_answer_is_read_by_its_number)
 {
     lk__lock_acquire_answer answer;
 
@@ -364,7 +365,7 @@ static void an_answer_is_read_by_its_number(NO_STATE)
     assert_int_equal(answer.queued.next, 1);
 }
 
-static void an_answer_that_is_not_in_the_table_is_none(NO_STATE)
+CHECK_TEST(an_answer_that_is_not_in_the_table_is_none)
 {
     lk__lock_acquire_answer answer;
 
@@ -384,7 +385,7 @@ static void an_answer_that_is_not_in_the_table_is_none(NO_STATE)
                      LK_EPROTO);
 }
 
-static void a_packed_text_is_read_as_it_was_written(NO_STATE)
+CHECK_TEST(a_packed_text_is_read_as_it_was_written)
 {
     lk__record_text from = {.layout = {"2l", 2},
                             .fence = 1,
@@ -419,7 +420,7 @@ static void a_packed_text_is_read_as_it_was_written(NO_STATE)
     assert_string_equal(again, "2l 1");
 }
 
-static void what_is_no_packed_text_is_not_read(NO_STATE)
+CHECK_TEST(what_is_no_packed_text_is_not_read)
 {
     static const char *const texts[] = {
         "",
@@ -435,24 +436,4 @@ static void what_is_no_packed_text_is_not_read(NO_STATE)
         assert_false(lk__packed_read(&lk__record_text_packed,
                                      (lk__text){texts[i], strlen(texts[i])},
                                      &read));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_right_table_is_taken),
-        cmocka_unit_test(a_script_has_no_function_that_it_does_not_use),
-        cmocka_unit_test(a_table_that_is_wrong_in_itself_is_refused),
-        cmocka_unit_test(a_table_and_a_script_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_script_that_does_not_fit_is_refused),
-        cmocka_unit_test(a_lists_values_stand_as_its_table_says),
-        cmocka_unit_test(a_fragment_that_does_more_than_define_is_refused),
-        cmocka_unit_test(arguments_come_in_the_tables_order),
-        cmocka_unit_test(an_answer_is_read_by_its_number),
-        cmocka_unit_test(an_answer_that_is_not_in_the_table_is_none),
-        cmocka_unit_test(a_packed_text_is_read_as_it_was_written),
-        cmocka_unit_test(what_is_no_packed_text_is_not_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 
-static void the_library_tells_the_version_of_its_headers(NO_STATE)
+CHECK_TEST(the_library_tells_the_version_of_its_headers)
 {
     char version[64];
 
@@ -17,17 +18,7 @@ static void the_library_tells_the_version_of_its_headers(NO_STATE)
     assert_string_equal(lk_version(), version);
 }
 
-static void the_build_has_the_version_of_the_headers(NO_STATE)
+CHECK_TEST(the_build_has_the_version_of_the_headers)
 {
     assert_string_equal(lk_version(), LK_PROJECT_VERSION);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_library_tells_the_version_of_its_headers),
-        cmocka_unit_test(the_build_has_the_version_of_the_headers),
-    };
-
-    return cmocka_run_group_tests_name("version", tests, NULL, NULL);
 }

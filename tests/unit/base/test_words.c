@@ -15,7 +15,7 @@ static size_t cut(const char *line, size_t most, char **words)
     return lk__words_split(text, most, words);
 }
 
-static void a_line_is_cut_at_its_spaces(NO_STATE)
+CHECK_TEST(a_line_is_cut_at_its_spaces)
 {
     char *words[4];
 
@@ -25,7 +25,7 @@ static void a_line_is_cut_at_its_spaces(NO_STATE)
     assert_string_equal(words[2], "17");
 }
 
-static void the_last_word_is_the_whole_rest(NO_STATE)
+CHECK_TEST(the_last_word_is_the_whole_rest)
 {
     char *words[3];
 
@@ -33,7 +33,7 @@ static void the_last_word_is_the_whole_rest(NO_STATE)
     assert_string_equal(words[2], " a name ");
 }
 
-static void an_empty_line_is_one_empty_word(NO_STATE)
+CHECK_TEST(an_empty_line_is_one_empty_word)
 {
     char *words[2];
 
@@ -41,7 +41,7 @@ static void an_empty_line_is_one_empty_word(NO_STATE)
     assert_string_equal(words[0], "");
 }
 
-static void a_number_is_all_digits_and_within_its_bounds(NO_STATE)
+CHECK_TEST(a_number_is_all_digits_and_within_its_bounds)
 {
     static const char *const none[] = {"",
                                        "0",
@@ -65,16 +65,4 @@ static void a_number_is_all_digits_and_within_its_bounds(NO_STATE)
     assert_int_equal(number, 10);
     assert_true(lk__word_number("9007199254740992", LK__NUMBER_MAX, &number));
     assert_false(lk__word_number("9007199254740993", LK__NUMBER_MAX, &number));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_cut_at_its_spaces),
-        cmocka_unit_test(the_last_word_is_the_whole_rest),
-        cmocka_unit_test(an_empty_line_is_one_empty_word),
-        cmocka_unit_test(a_number_is_all_digits_and_within_its_bounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "support/check.h"
-#include "support/fake_inside.h"
 #include "support/played_cluster.h"
 #include "support/wait.h"
 
@@ -66,14 +65,14 @@ static double answer_ns(size_t masters)
     double ns;
 
     played_run_ms(p, SETTLE_MS);
-    events = p->world->events;
+    events = p->world->process.events;
     timed = *events;
     timed.on_data = on_data;
     spent_ns = calls = 0;
     before = answers_of(p, masters);
-    p->world->events = &timed;
+    p->world->process.events = &timed;
     played_run_ms(p, SPAN_MS);
-    p->world->events = events;
+    p->world->process.events = events;
     answers = answers_of(p, masters) - before;
     assert_true(answers >= masters);
     ns = (double)spent_ns / (double)answers;
@@ -84,19 +83,10 @@ static double answer_ns(size_t masters)
 }
 
 /* Each answer is three times as long; the square of that would be too much. */
-static void three_times_the_masters_take_little_more_each(NO_STATE)
+CHECK_TEST(three_times_the_masters_take_little_more_each)
 {
     size_t masters = wait_scale() > 1 ? FEW / SLOW_LESS : FEW;
     double few = answer_ns(masters), many = answer_ns(TIMES * masters);
 
     assert_true(many < SQUARE * few);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_times_the_masters_take_little_more_each),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

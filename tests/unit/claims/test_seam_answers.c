@@ -118,7 +118,7 @@ static void each_scene(void (*act)(trial *r))
     }
 }
 
-static void every_answer_may_be_changed(NO_STATE)
+CHECK_TEST(every_answer_may_be_changed)
 {
     each_scene(twist_all);
     print_message("%u runs\n", runs);
@@ -140,7 +140,7 @@ static void note_scripts(trial *r)
     }
 }
 
-static void every_script_is_run(NO_STATE)
+CHECK_TEST(every_script_is_run)
 {
     has_run = calloc(lk__script_count, sizeof(*has_run));
     assert_non_null(has_run);
@@ -165,19 +165,21 @@ static void note_status(lk_status status, void *data)
 /* The first client's connection is cut, and the next one stands a second later. */
 static void cut(twisted *t)
 {
-    unsigned count = t->link_count;
+    const lk__link *last = t->process.links;
 
-    for (unsigned i = 0; i < count; i++) {
-        if (!t->links[i].is_honest && t->links[i].session != NULL)
-            fake_break(t->links[i].link, -ECONNRESET);
+    for (lk__link *link = t->process.links; link != NULL; link = link->next) {
+        if (sim_link_is_open(link))
+            sim_link_break(link, &(sim_break){.client_told = true});
     }
-    while (t->link_count == count)
-        assert_true(fake_world_step(t->world));
-    fake_stall(t->links[count].link, fake_world_now(t->world) + 1000 * FAKE_MS);
+    while (t->process.links == last)
+        assert_true(sim_step(&t->schedule, SIM_NEVER));
+    for (int way = 0; way < SIM_WAYS; way++)
+        sim_link_stall(t->process.links, (sim_way)way,
+                       t->schedule.now + 1000 * SIM_MS);
 }
 
 /* It waits for the connection first. */
-static void a_downgrade_that_is_sent_late_makes_no_lease_longer(NO_STATE)
+CHECK_TEST(a_downgrade_that_is_sent_late_makes_no_lease_longer)
 {
     const lk_acquire_options named = {LK_ACQUIRE_OPTIONS_INIT,
                                       .lease_ms = 5000};
@@ -191,21 +193,20 @@ static void a_downgrade_that_is_sent_late_makes_no_lease_longer(NO_STATE)
     assert_status(lk_rwlock_new(&rwlock, t.client, "n", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_write(rwlock, 0, &named, &hold), LK_OK);
     twisted_run_ms(&t, 1000);
-    end = fake_world_now(t.world) + lk_hold_remaining_ms(hold) * FAKE_MS;
+    end = t.schedule.now + lk_hold_remaining_ms(hold) * SIM_MS;
     cut(&t);
     assert_status(lk_rwlock_downgrade_async(hold, note_status, &status), LK_OK);
     twisted_run_ms(&t, 2000);
     assert_status(status, LK_OK);
-    assert_in_range(fake_world_now(t.world) +
-                        lk_hold_remaining_ms(hold) * FAKE_MS,
-                    0, end + FAKE_MS);
+    assert_in_range(t.schedule.now + lk_hold_remaining_ms(hold) * SIM_MS, 0,
+                    end + SIM_MS);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_rwlock_free(rwlock);
     twisted_close(&t);
 }
 
 /* As of a server whose clock was set back. */
-static void a_downgrade_is_believed_for_what_it_asked(NO_STATE)
+CHECK_TEST(a_downgrade_is_believed_for_what_it_asked)
 {
     static twisted t;
     lk_rwlock *rwlock = NULL;
@@ -227,6 +228,31 @@ static void a_downgrade_is_believed_for_what_it_asked(NO_STATE)
     twisted_close(&t);
 }
 
+/* Of no mode that there is, nobody knows what it may do. */
+CHECK_TEST(a_mode_of_an_import_is_one_that_there_is)
+{
+    static twisted t;
+    lk_rwlock *from = NULL, *to = NULL;
+    lk_hold *hold = NULL;
+    char text[LK_EXPORT_SIZE];
+
+    twisted_open(&t, engine);
+    t.plan = (twisted_plan){.script = "rwlock_import",
+                            .number = 1,
+                            .answer = "*4\r\n:1\r\n:9007199254740991\r\n"
+                                      ":30000\r\n$1\r\nx\r\n"};
+    assert_status(lk_rwlock_new(&from, t.honest, "n", NULL), LK_OK);
+    assert_status(lk_rwlock_new(&to, t.client, "n", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_read(from, 0, NULL, &hold), LK_OK);
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    hold = NULL;
+    assert_status(lk_rwlock_import(to, text, NULL, &hold), LK_EPROTO);
+    assert_null(hold);
+    lk_rwlock_free(from);
+    lk_rwlock_free(to);
+    twisted_close(&t);
+}
+
 /* ---- renewals by several keys ------------------------------------------------------ */
 
 static unsigned count_of(const twisted *t, const char *script)
@@ -240,7 +266,7 @@ static unsigned count_of(const twisted *t, const char *script)
 
 /* A reader has two. What the server is not sure of is asked whole soon, and has
    lengthened nothing. */
-static void a_key_that_is_unsure_is_its_holds(NO_STATE)
+CHECK_TEST(a_key_that_is_unsure_is_its_holds)
 {
     static twisted t;
     lk_rwlock *rwlock = NULL;
@@ -254,7 +280,7 @@ static void a_key_that_is_unsure_is_its_holds(NO_STATE)
     assert_status(lk_rwlock_new(&rwlock, t.client, "n", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_read(rwlock, 0, NULL, &hold), LK_OK);
     while (!t.has_lied)
-        assert_true(fake_world_step(t.world));
+        assert_true(sim_step(&t.schedule, SIM_NEVER));
     keeps = count_of(&t, "rwlock_keep");
     twisted_run_ms(&t, 5000);
     assert_int_equal(count_of(&t, "rwlock_keep"), keeps + 1);
@@ -275,15 +301,4 @@ static int stop(NO_STATE)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_script_is_run),
-        cmocka_unit_test(every_answer_may_be_changed),
-        cmocka_unit_test(a_downgrade_that_is_sent_late_makes_no_lease_longer),
-        cmocka_unit_test(a_downgrade_is_believed_for_what_it_asked),
-        cmocka_unit_test(a_key_that_is_unsure_is_its_holds),
-    };
-
-    return cmocka_run_group_tests_name("seam_answers", tests, start, stop);
-}
+CHECK_GROUP(start, stop)

@@ -34,7 +34,7 @@ static void assert_each_asked(uint64_t ms, unsigned least, unsigned most)
 }
 
 /* Three of five in each round, of a second if there is anything to be lost. */
-static void a_majority_is_asked_in_turn(NO_STATE)
+MASTERS_OWN_TEST(a_majority_is_asked_in_turn)
 {
     lk_hold *hold;
 
@@ -45,7 +45,7 @@ static void a_majority_is_asked_in_turn(NO_STATE)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void all_are_asked_when_one_is_slow_to_answer(NO_STATE)
+MASTERS_TEST(all_are_asked_when_one_is_slow_to_answer)
 {
     for (unsigned i = 0; i < PHASES; i++) {
         played_run_ms(masters, TWICE_MS + PHASE_MS);
@@ -57,7 +57,7 @@ static void all_are_asked_when_one_is_slow_to_answer(NO_STATE)
 }
 
 /* What a master will not say, the others do: at rest, when that ends, and later. */
-static void others_are_asked_when_one_refuses(NO_STATE)
+MASTERS_TEST(others_are_asked_when_one_refuses)
 {
     lk_hold *hold;
 
@@ -76,7 +76,7 @@ static void others_are_asked_when_one_refuses(NO_STATE)
 }
 
 /* A hold that ends a rest bears as much as any. */
-static void a_rest_that_ends_is_followed_by_questions(NO_STATE)
+MASTERS_TEST(a_rest_that_ends_is_followed_by_questions)
 {
     for (unsigned i = 0; i < PHASES; i++) {
         lk_hold *hold;
@@ -134,7 +134,7 @@ static void end_with(lk_hold *hold, const call *calls, unsigned count)
     }
 }
 
-static void a_belief_does_not_stand_behind_a_crowd_of_commands(NO_STATE)
+MASTERS_OWN_TEST(a_belief_does_not_stand_behind_a_crowd_of_commands)
 {
     static call calls[MASTERS][CROWD + 1];
     lk_hold *hold;
@@ -158,7 +158,7 @@ static void a_belief_does_not_stand_behind_a_crowd_of_commands(NO_STATE)
 
 /* Where there is no lane it is not long in coming all the same: a millisecond for
    each of them, and more. */
-static void no_more_is_under_way_than_a_belief_may_stand_behind(NO_STATE)
+MASTERS_OWN_TEST(no_more_is_under_way_than_a_belief_may_stand_behind)
 {
     static call calls[OTHERS];
     lk_hold *hold;
@@ -177,7 +177,7 @@ static void no_more_is_under_way_than_a_belief_may_stand_behind(NO_STATE)
 
 /* It goes over the lane of the renewals, and is answered when the commands are back
    already. */
-static void a_question_under_way_outlives_the_commands(NO_STATE)
+MASTERS_OWN_TEST(a_question_under_way_outlives_the_commands)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000};
@@ -193,24 +193,9 @@ static void a_question_under_way_outlives_the_commands(NO_STATE)
     masters->nodes[0].slow_ms = ROUND_MS;
     for (maps = masters->nodes[0].maps; masters->nodes[0].maps == maps;)
         played_run_ms(masters, 1);
-    fake_break(commands, -ECONNRESET);
+    fake_break(commands);
     played_run_ms(masters, LONG_MS);
     assert_int_equal(played_stats(masters).disconnects, 1);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MASTERS_OWN_TEST(a_majority_is_asked_in_turn),
-        MASTERS_TEST(all_are_asked_when_one_is_slow_to_answer),
-        MASTERS_TEST(others_are_asked_when_one_refuses),
-        MASTERS_TEST(a_rest_that_ends_is_followed_by_questions),
-        MASTERS_OWN_TEST(a_belief_does_not_stand_behind_a_crowd_of_commands),
-        MASTERS_OWN_TEST(no_more_is_under_way_than_a_belief_may_stand_behind),
-        MASTERS_OWN_TEST(a_question_under_way_outlives_the_commands),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

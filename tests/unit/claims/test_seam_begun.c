@@ -73,16 +73,19 @@ static void restart(played *p)
     played_break(p);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, played *p, setup, playing_teardown)
+#define FAST_TEST(name)                                                        \
+    CHECK_TEST_OF(name, played *p, setup_fast, playing_teardown)
+
 /* ---- nothing new ---------------------------------------------------------------- */
 
-static void one_that_is_old_gives_at_once(void **state)
+TEST(one_that_is_old_gives_at_once)
 {
-    assert_in_range(take_and_give(*state), 0, SLACK_MS);
+    assert_in_range(take_and_give(p), 0, SLACK_MS);
 }
 
-static void one_that_has_begun_gives_nothing_for_a_while(void **state)
+TEST(one_that_has_begun_gives_nothing_for_a_while)
 {
-    played *p = *state;
     uint64_t began = played_now_ms(p);
     lk_hold *hold = NULL;
 
@@ -96,10 +99,8 @@ static void one_that_has_begun_gives_nothing_for_a_while(void **state)
 }
 
 /* The one before was heard a moment ago, but at another place. */
-static void another_master_is_as_old_as_it_says(void **state)
+TEST(another_master_is_as_old_as_it_says)
 {
-    played *p = *state;
-
     begin_as(p, "two", 1000);
     p->named = "other";
     played_run_ms(p, BELIEF_MS / 2);
@@ -107,10 +108,8 @@ static void another_master_is_as_old_as_it_says(void **state)
 }
 
 /* Its age is what such a client has to go by. */
-static void nor_to_a_client_that_did_not_meet_the_one_before(void **state)
+TEST(nor_to_a_client_that_did_not_meet_the_one_before)
 {
-    played *p = *state;
-
     begin_as(p, "one", 3); /* 2 s for certain */
     played_break(p);
     played_run_ms(p, SOME_MS);
@@ -118,11 +117,8 @@ static void nor_to_a_client_that_did_not_meet_the_one_before(void **state)
                     BELIEF_MS - 2000);
 }
 
-static void
-one_that_does_not_say_its_age_has_begun_when_it_was_met(void **state)
+TEST(one_that_does_not_say_its_age_has_begun_when_it_was_met)
 {
-    played *p = *state;
-
     (void)snprintf(p->run_id, sizeof(p->run_id), "one");
     played_break(p);
     played_run_ms(p, SOME_MS);
@@ -130,10 +126,8 @@ one_that_does_not_say_its_age_has_begun_when_it_was_met(void **state)
                     BELIEF_MS);
 }
 
-static void where_speed_matters_more_it_gives_at_once(void **state)
+FAST_TEST(where_speed_matters_more_it_gives_at_once)
 {
-    played *p = *state;
-
     restart(p);
     played_run_ms(p, SOME_MS);
     assert_in_range(take_and_give(p), 0, SLACK_MS);
@@ -141,9 +135,8 @@ static void where_speed_matters_more_it_gives_at_once(void **state)
 
 /* ---- what one has ---------------------------------------------------------------- */
 
-static void what_it_does_not_know_is_lost_at_once(void **state)
+TEST(what_it_does_not_know_is_lost_at_once)
 {
-    played *p = *state;
     lk_hold *hold = take(p, 0);
 
     restart(p);
@@ -155,12 +148,11 @@ static void what_it_does_not_know_is_lost_at_once(void **state)
 }
 
 /* It may be another by now, and may give to others when that has been so long. */
-static void without_an_answer_a_hold_ends_though_it_is_named(void **state)
+TEST(without_an_answer_a_hold_ends_though_it_is_named)
 {
-    played *p = *state;
     lk_hold *hold = take(p, 0);
 
-    p->connect_answer = FAKE_SILENT;
+    p->connect_answer = SIM_SILENT;
     played_break(p);
     played_run_ms(p, BELIEF_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
@@ -178,23 +170,21 @@ static void run_checked(played *p, lk_hold *hold, uint64_t ms)
 }
 
 /* Nobody gives anything there. A lease outlives that until another is named. */
-static void while_nobody_is_there_a_hold_stays(void **state)
+TEST(while_nobody_is_there_a_hold_stays)
 {
-    played *p = *state;
     lk_hold *hold = take(p, 0);
 
     p->connect_answer = -ECONNREFUSED;
     played_break(p);
     run_checked(p, hold, 4 * (uint64_t)BELIEF_MS);
-    p->connect_answer = FAKE_SILENT;
+    p->connect_answer = SIM_SILENT;
     played_run_ms(p, BELIEF_MS + SLACK_MS);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void at_the_same_process_a_hold_stays(void **state)
+TEST(at_the_same_process_a_hold_stays)
 {
-    played *p = *state;
     lk_hold *hold = take(p, 0);
 
     p->connect_answer = -ENETUNREACH;
@@ -225,32 +215,8 @@ static uint64_t believed_ms(played *p)
 
 /* As docs/sentinel.md says: a PING after 3 s, no answer within command_timeout_ms,
    and the trust of what the sentinels have said until then. */
-static void
-a_master_that_falls_silent_is_believed_for_eight_seconds(void **state)
+TEST(a_master_that_falls_silent_is_believed_for_eight_seconds)
 {
-    assert_in_range(believed_ms(*state), 3000 + 2000 + BELIEF_MS - 1500,
+    assert_in_range(believed_ms(p), 3000 + 2000 + BELIEF_MS - 1500,
                     3000 + 2000 + BELIEF_MS);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, playing_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(one_that_is_old_gives_at_once),
-        TEST(one_that_has_begun_gives_nothing_for_a_while),
-        TEST(another_master_is_as_old_as_it_says),
-        TEST(nor_to_a_client_that_did_not_meet_the_one_before),
-        TEST(one_that_does_not_say_its_age_has_begun_when_it_was_met),
-        cmocka_unit_test_setup_teardown(
-            where_speed_matters_more_it_gives_at_once, setup_fast,
-            playing_teardown),
-        TEST(what_it_does_not_know_is_lost_at_once),
-        TEST(without_an_answer_a_hold_ends_though_it_is_named),
-        TEST(while_nobody_is_there_a_hold_stays),
-        TEST(at_the_same_process_a_hold_stays),
-        TEST(a_master_that_falls_silent_is_believed_for_eight_seconds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void queue_up(call *c)
     assert_int_equal(masters->waiter_count, 1);
 }
 
-static void a_grant_that_is_told_is_asked_for(NO_STATE)
+MASTERS_TEST(a_grant_that_is_told_is_asked_for)
 {
     call c = {0};
 
@@ -70,7 +70,7 @@ static void a_grant_that_is_told_is_asked_for(NO_STATE)
 }
 
 /* As a master tells that stood still while another was elected. */
-static void a_grant_that_its_master_does_not_know_is_none(NO_STATE)
+MASTERS_TEST(a_grant_that_its_master_does_not_know_is_none)
 {
     call c = {0};
 
@@ -88,7 +88,7 @@ static void a_grant_that_its_master_does_not_know_is_none(NO_STATE)
 
 /* ---- a master that was not heard of -------------------------------------------- */
 
-static void whoever_stood_still_takes_nothing_new_for_a_while(NO_STATE)
+MASTERS_TEST(whoever_stood_still_takes_nothing_new_for_a_while)
 {
     fake_world_freeze(masters->world, (BELIEF_MS + 1000) * FAKE_MS);
     assert_in_range(masters_take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
@@ -97,7 +97,7 @@ static void whoever_stood_still_takes_nothing_new_for_a_while(NO_STATE)
 
 /* It has never followed another, as far as its greeting goes; but that is from
    before, and it may have followed one and been elected again. */
-static void a_greeting_from_before_says_nothing_of_that_while(NO_STATE)
+MASTERS_TEST(a_greeting_from_before_says_nothing_of_that_while)
 {
     for (size_t i = 0; i < MASTERS; i++) {
         masters->nodes[i].is_young = false;
@@ -112,7 +112,7 @@ static void a_greeting_from_before_says_nothing_of_that_while(NO_STATE)
 }
 
 /* Whoever has nothing asks less often. */
-static void a_moment_of_standing_still_costs_nothing(NO_STATE)
+MASTERS_TEST(a_moment_of_standing_still_costs_nothing)
 {
     lk_hold *hold;
 
@@ -140,7 +140,7 @@ static unsigned maps_all(void)
 }
 
 /* The answers to what was asked before come behind its end. */
-static void a_hold_that_was_over_is_not_valid_again(NO_STATE)
+MASTERS_TEST(a_hold_that_was_over_is_not_valid_again)
 {
     for (unsigned i = 0; i < PHASES; i++) {
         unsigned maps;
@@ -176,7 +176,7 @@ static const char tryagain[] = "-TRYAGAIN Multiple keys request during "
                                "rehashing of slot\r\n";
 
 /* Both masters are believed, but neither is known to know it. */
-static void a_hold_is_under_no_other_master_before_that_knows_it(NO_STATE)
+MASTERS_TEST(a_hold_is_under_no_other_master_before_that_knows_it)
 {
     lk_hold *hold = masters_take();
 
@@ -187,7 +187,7 @@ static void a_hold_is_under_no_other_master_before_that_knows_it(NO_STATE)
     assert_lost_with_belief(hold);
 }
 
-static void a_hold_is_under_no_other_data_before_these_know_it(NO_STATE)
+MASTERS_TEST(a_hold_is_under_no_other_data_before_these_know_it)
 {
     lk_hold *hold = masters_take();
 
@@ -201,7 +201,7 @@ static void a_hold_is_under_no_other_data_before_these_know_it(NO_STATE)
 
 /* ---- a master that few name ----------------------------------------------------- */
 
-static void a_master_that_few_name_for_a_while_gives_nothing_new(NO_STATE)
+MASTERS_TEST(a_master_that_few_name_for_a_while_gives_nothing_new)
 {
     masters->nodes[1].is_mute = masters->nodes[2].is_mute = true;
     played_run_ms(masters, BELIEF_MS + ROUND_MS);
@@ -210,7 +210,7 @@ static void a_master_that_few_name_for_a_while_gives_nothing_new(NO_STATE)
 }
 
 /* What it said before may be of another election. */
-static void one_that_is_still_silent_does_not_name_it(NO_STATE)
+MASTERS_TEST(one_that_is_still_silent_does_not_name_it)
 {
     masters->nodes[2].is_mute = true;
     fake_world_freeze(masters->world, (BELIEF_MS + 1000) * FAKE_MS);
@@ -220,7 +220,7 @@ static void one_that_is_still_silent_does_not_name_it(NO_STATE)
 }
 
 /* To stand still is not to have heard nothing. */
-static void time_that_the_client_stood_still_is_no_silence(NO_STATE)
+MASTERS_TEST(time_that_the_client_stood_still_is_no_silence)
 {
     masters->nodes[2].is_mute = true;
     fake_world_freeze(masters->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
@@ -229,7 +229,7 @@ static void time_that_the_client_stood_still_is_no_silence(NO_STATE)
 }
 
 /* Nor is it known that nobody was there meanwhile. */
-static void time_that_the_client_stood_still_is_no_refusal(NO_STATE)
+MASTERS_TEST(time_that_the_client_stood_still_is_no_refusal)
 {
     played_kill(masters, 2);
     played_run_ms(masters, SOON_MS);
@@ -240,7 +240,7 @@ static void time_that_the_client_stood_still_is_no_refusal(NO_STATE)
 
 /* ---- a new master ----------------------------------------------------------------- */
 
-static void a_hint_is_no_election(NO_STATE)
+MASTERS_TEST(a_hint_is_no_election)
 {
     char moved[64];
     call c = {0};
@@ -278,7 +278,7 @@ static lk_hold *hold_that_few_follow(const lk_client_options *options)
     return hold;
 }
 
-static void a_hold_outlasts_that_few_know_of_its_new_master(NO_STATE)
+MASTERS_OWN_TEST(a_hold_outlasts_that_few_know_of_its_new_master)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000};
@@ -291,7 +291,7 @@ static void a_hold_outlasts_that_few_know_of_its_new_master(NO_STATE)
 }
 
 /* The master was not asked, so it is no answer that is missing. */
-static void an_extension_says_that_nothing_new_is_taken(NO_STATE)
+MASTERS_OWN_TEST(an_extension_says_that_nothing_new_is_taken)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000,
@@ -305,7 +305,7 @@ static void an_extension_says_that_nothing_new_is_taken(NO_STATE)
 }
 
 /* Two of three are a majority, and so are the other and the one before. */
-static void of_three_both_others_have_to_name_a_new_master(NO_STATE)
+MASTERS_TEST(of_three_both_others_have_to_name_a_new_master)
 {
     played_kill(masters, 0);
     played_run_ms(masters, 1);
@@ -318,7 +318,7 @@ static void of_three_both_others_have_to_name_a_new_master(NO_STATE)
 }
 
 /* One that names nobody may have named the one before a moment ago. */
-static void one_that_names_nobody_has_not_named_a_new_master(NO_STATE)
+MASTERS_TEST(one_that_names_nobody_has_not_named_a_new_master)
 {
     played_kill(masters, 0);
     played_run_ms(masters, 1);
@@ -332,7 +332,7 @@ static void one_that_names_nobody_has_not_named_a_new_master(NO_STATE)
 }
 
 /* It is taken from the new master, else that would never be named for all. */
-static void a_slot_that_is_nobodys_any_more_keeps_no_other_waiting(NO_STATE)
+MASTERS_TEST(a_slot_that_is_nobodys_any_more_keeps_no_other_waiting)
 {
     size_t part = PLAYED_PARTS / MASTERS - 1;
 
@@ -359,20 +359,20 @@ static uint64_t take_without_ms(size_t other, int connect_answer)
 }
 
 /* Others may reach it, and believe what it says. */
-static void one_that_says_nothing_is_waited_for_in_vain_only_so_long(NO_STATE)
+MASTERS_TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long)
 {
     assert_in_range(take_without_ms(2, -EHOSTUNREACH), MISSED_MS + BELIEF_MS,
                     MISSED_MS + BELIEF_MS + 2 * ROUND_MS);
 }
 
-static void one_that_is_not_there_is_waited_for_as_long_as_believed(NO_STATE)
+MASTERS_TEST(one_that_is_not_there_is_waited_for_as_long_as_believed)
 {
     assert_in_range(take_without_ms(2, -ECONNREFUSED), 2 * BELIEF_MS,
                     2 * BELIEF_MS + 2 * ROUND_MS);
 }
 
 /* Only what is so all the time shows that nobody is there. */
-static void one_that_is_not_reached_between_refusals_may_be_there(NO_STATE)
+MASTERS_TEST(one_that_is_not_reached_between_refusals_may_be_there)
 {
     call c = {0};
 
@@ -395,7 +395,7 @@ static void one_that_is_not_reached_between_refusals_may_be_there(NO_STATE)
 }
 
 /* It has started anew with a map from before. */
-static void one_that_is_there_again_has_its_say(NO_STATE)
+MASTERS_TEST(one_that_is_there_again_has_its_say)
 {
     call c = {0};
 
@@ -419,7 +419,7 @@ static void one_that_is_there_again_has_its_say(NO_STATE)
 }
 
 /* A caller's own time ends it, or nobody waits for the master any more. */
-static void a_wait_without_its_master_has_its_own_time(NO_STATE)
+MASTERS_TEST(a_wait_without_its_master_has_its_own_time)
 {
     lk_hold *hold = NULL;
     uint64_t began;
@@ -431,48 +431,16 @@ static void a_wait_without_its_master_has_its_own_time(NO_STATE)
     assert_in_range(played_now_ms(masters) - began, LONG_MS / 2,
                     LONG_MS / 2 + 1);
     assert_non_null(strstr(lk_last_error(), "n0:6379 cannot be reached"));
-    assert_status(lk_lock_acquire(masters->lock, LK_FOREVER, NULL, &hold),
+    assert_status(lk_lock_acquire(masters->lock, INT64_C(10) * LONG_MS, NULL,
+                                  &hold),
                   LK_EOFFLINE);
     assert_in_range(played_now_ms(masters) - began, LONG_MS - 10, LONG_MS + 10);
 }
 
 /* As a short command that locks. */
-static void a_client_that_starts_while_a_master_is_away_waits_as_long(NO_STATE)
+MASTERS_OWN_TEST(a_client_that_starts_while_a_master_is_away_waits_as_long)
 {
     masters = played_new_cluster(3, NULL, MASTERS, NULL);
     played_kill(masters, 2);
     assert_in_range(masters_take_ms(), 2 * BELIEF_MS, 2 * BELIEF_MS + ROUND_MS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MASTERS_TEST(a_grant_that_is_told_is_asked_for),
-        MASTERS_TEST(a_grant_that_its_master_does_not_know_is_none),
-        MASTERS_TEST(whoever_stood_still_takes_nothing_new_for_a_while),
-        MASTERS_TEST(a_greeting_from_before_says_nothing_of_that_while),
-        MASTERS_TEST(a_moment_of_standing_still_costs_nothing),
-        MASTERS_TEST(a_hold_that_was_over_is_not_valid_again),
-        MASTERS_TEST(a_hold_is_under_no_other_master_before_that_knows_it),
-        MASTERS_TEST(a_hold_is_under_no_other_data_before_these_know_it),
-        MASTERS_TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
-        MASTERS_TEST(one_that_is_still_silent_does_not_name_it),
-        MASTERS_TEST(time_that_the_client_stood_still_is_no_silence),
-        MASTERS_TEST(time_that_the_client_stood_still_is_no_refusal),
-        MASTERS_TEST(a_hint_is_no_election),
-        MASTERS_OWN_TEST(a_hold_outlasts_that_few_know_of_its_new_master),
-        MASTERS_OWN_TEST(an_extension_says_that_nothing_new_is_taken),
-        MASTERS_TEST(of_three_both_others_have_to_name_a_new_master),
-        MASTERS_TEST(one_that_names_nobody_has_not_named_a_new_master),
-        MASTERS_TEST(a_slot_that_is_nobodys_any_more_keeps_no_other_waiting),
-        MASTERS_TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long),
-        MASTERS_TEST(one_that_is_not_there_is_waited_for_as_long_as_believed),
-        MASTERS_TEST(one_that_is_not_reached_between_refusals_may_be_there),
-        MASTERS_TEST(one_that_is_there_again_has_its_say),
-        MASTERS_OWN_TEST(
-            a_client_that_starts_while_a_master_is_away_waits_as_long),
-        MASTERS_TEST(a_wait_without_its_master_has_its_own_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void ask(lk_status status, bool locked, void *data)
 }
 
 /* The last of them has nobody behind it, and sends for all that are left. */
-static void many_send_together(NO_STATE)
+CHECK_TEST(many_send_together)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     played *p = played_new(1, &options);
@@ -48,7 +48,7 @@ static void many_send_together(NO_STATE)
     played_free(p);
 }
 
-static void one_alone_sends_at_once(NO_STATE)
+CHECK_TEST(one_alone_sends_at_once)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     played *p = played_new(1, &options);
@@ -87,7 +87,7 @@ static void note_writes(lk_status status, bool locked, void *data)
 }
 
 /* What the first asks for is on its way before the third runs. */
-static void one_that_takes_long_keeps_nothing_back_any_longer(NO_STATE)
+CHECK_TEST(one_that_takes_long_keeps_nothing_back_any_longer)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
     played *p = played_new(1, &options);
@@ -118,7 +118,7 @@ static int ended(const call *calls)
 }
 
 /* What has come meanwhile is looked at in between. */
-static void the_loop_runs_no_more_than_so_many_at_once(NO_STATE)
+CHECK_TEST(the_loop_runs_no_more_than_so_many_at_once)
 {
     played *p = played_new(1, NULL);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -141,16 +141,4 @@ static void the_loop_runs_no_more_than_so_many_at_once(NO_STATE)
     assert_int_equal(ended(calls), COUNT);
     lk_cancel_free(cancel);
     played_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_send_together),
-        cmocka_unit_test(one_alone_sends_at_once),
-        cmocka_unit_test(the_loop_runs_no_more_than_so_many_at_once),
-        cmocka_unit_test(one_that_takes_long_keeps_nothing_back_any_longer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void fill(played *p, call *calls)
  * younger one, which asks for more. The end of the younger has the older ask for
  * less, for which there is no room; and that one is fired as well.
  */
-static void one_that_ends_another_ends_it_once(NO_STATE)
+CHECK_TEST(one_that_ends_another_ends_it_once)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .max_pending = PENDING_MOST};
@@ -60,13 +60,4 @@ static void one_that_ends_another_ends_it_once(NO_STATE)
     assert_int_equal(played_stats(p).waiting, 0);
     lk_cancel_free(cancel);
     played_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_ends_another_ends_it_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

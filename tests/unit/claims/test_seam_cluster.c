@@ -66,12 +66,12 @@ static scene now;
 
 static bool is_at(const fake_link *link, const char *host)
 {
-    return host != NULL && strcmp(fake_link_address(link)->host, host) == 0;
+    return host != NULL && strcmp(link->address.host, host) == 0;
 }
 
 static bool is_there(const fake_link *link)
 {
-    return fake_link_address(link)->host[0] == 's' ||
+    return link->address.host[0] == 's' ||
            (is_at(link, now.master) && !now.is_over) ||
            is_at(link, now.other) || is_at(link, now.importer);
 }
@@ -98,7 +98,7 @@ static size_t range_write(char *text, size_t size, unsigned first,
 
 static void say_map(fake_link *link)
 {
-    const char *host = fake_link_address(link)->host;
+    const char *host = link->address.host;
     const char *named = host[0] == 's' ? now.said[host[1] - '0'] : now.master;
     char text[256] = "*2\r\n";
     size_t size = strlen(text);
@@ -249,9 +249,6 @@ static int setup(NO_STATE)
     now = (scene){.world = fake_world_new(11, &player, NULL),
                   .master = "m",
                   .said = {"m", "m"}};
-    fake_world_settings(now.world)->connect_ns = FAKE_MS;
-    fake_world_settings(now.world)->request_ns = FAKE_MS;
-    fake_world_settings(now.world)->reply_ns = FAKE_MS;
     return 0;
 }
 
@@ -268,8 +265,8 @@ static void open_client(void)
                                      .watchdog_ms = WATCHDOG_MS,
                                      .log = log_take};
 
-    assert_status(lk__client_open_in(&now.client, fake_world_base(now.world),
-                                     url, &brief),
+    assert_status(lk__client_open_in(&now.client, &now.world->process.base, url,
+                                     &brief),
                   LK_OK);
 }
 
@@ -293,8 +290,10 @@ static int teardown(NO_STATE)
 
 /* ---- nodes ---------------------------------------------------------------------- */
 
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, setup, teardown)
+
 /* As in a container system, where each start brings another one. */
-static void addresses_are_others_for_ever(NO_STATE)
+TEST(addresses_are_others_for_ever)
 {
     char host[16];
 
@@ -304,14 +303,14 @@ static void addresses_are_others_for_ever(NO_STATE)
         now.master = now.said[0] = now.said[1] = host;
         now.connects = 0;
         if (now.link != NULL)
-            fake_break(now.link, -ECONNRESET);
+            fake_break(now.link);
         run_ms(SECOND_MS / 2);
         if (now.connects == 0)
             fail_msg("the client does not come to the address %u", i);
     }
 }
 
-static void every_one_of_the_url_is_asked(NO_STATE)
+TEST(every_one_of_the_url_is_asked)
 {
     now.said[0] = "dead";
     open_client();
@@ -321,7 +320,7 @@ static void every_one_of_the_url_is_asked(NO_STATE)
 }
 
 /* Another map must not take its time from it. */
-static void a_master_may_be_slow_to_come(NO_STATE)
+TEST(a_master_may_be_slow_to_come)
 {
     now.said[0] = "dead";
     now.greeting_ms = 900;
@@ -332,7 +331,7 @@ static void a_master_may_be_slow_to_come(NO_STATE)
 
 /* ---- slots that move ------------------------------------------------------------- */
 
-static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(NO_STATE)
+TEST(a_hold_is_renewed_at_a_master_that_has_no_slot_yet)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
@@ -362,7 +361,7 @@ static unsigned count_denials(void)
 
 /* It says so while there is time, and what it lacked when there is none. Of whom
    was asked it is not said: that one has holds of its own. */
-static void a_hold_that_may_not_follow_its_slot_is_denied(NO_STATE)
+TEST(a_hold_that_may_not_follow_its_slot_is_denied)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
@@ -382,7 +381,7 @@ static void a_hold_that_may_not_follow_its_slot_is_denied(NO_STATE)
 }
 
 /* Another master has the name since, and has denied nothing. */
-static void one_that_was_denied_elsewhere_says_no_more(NO_STATE)
+TEST(one_that_was_denied_elsewhere_says_no_more)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
@@ -393,7 +392,7 @@ static void one_that_was_denied_elsewhere_says_no_more(NO_STATE)
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DENIED);
     now.importer = NULL;
     now.master = now.said[0] = now.said[1] = "next";
-    fake_break(now.link, -ECONNRESET);
+    fake_break(now.link);
     run_ms(10 * (uint64_t)SECOND_MS);
     assert_status(lk_hold_release(hold), LK_ELOST);
     if (strstr(lk_last_error(), "forbids to renew it: ") != NULL)
@@ -402,7 +401,7 @@ static void one_that_was_denied_elsewhere_says_no_more(NO_STATE)
 }
 
 /* The slot has come meanwhile: what is denied was not needed. */
-static void one_that_is_renewed_all_the_same_is_not_denied(NO_STATE)
+TEST(one_that_is_renewed_all_the_same_is_not_denied)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
@@ -421,7 +420,7 @@ static void one_that_is_renewed_all_the_same_is_not_denied(NO_STATE)
 }
 
 /* The right comes in time. */
-static void one_that_may_again_is_held(NO_STATE)
+TEST(one_that_may_again_is_held)
 {
     lk_lock *lock = NULL;
     lk_hold *hold = hold_n(&lock);
@@ -432,8 +431,7 @@ static void one_that_may_again_is_held(NO_STATE)
     now.denies_asking = false;
     run_ms(WATCHDOG_MS);
     assert_status(lk_hold_check(hold), LK_OK);
-    fake_world_settings(now.world)->request_ns =
-        3600 * (uint64_t)SECOND_MS * FAKE_MS;
+    now.world->path->ns[SIM_THERE] = 3600 * (uint64_t)SECOND_MS * FAKE_MS;
     run_ms(2 * (uint64_t)WATCHDOG_MS);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -441,7 +439,7 @@ static void one_that_may_again_is_held(NO_STATE)
 }
 
 /* One key after the other, each where it is. */
-static void a_reader_is_renewed_at_both_masters(NO_STATE)
+TEST(a_reader_is_renewed_at_both_masters)
 {
     lk_rwlock *lock = NULL;
     lk_hold *hold = NULL;
@@ -463,7 +461,7 @@ static void a_reader_is_renewed_at_both_masters(NO_STATE)
 }
 
 /* The write has the key of its own lease as well, as its server has said. */
-static void an_upgrade_is_renewed_at_both_masters(NO_STATE)
+TEST(an_upgrade_is_renewed_at_both_masters)
 {
     lk_rwlock *lock = NULL;
     lk_hold *read = NULL, *write = NULL;
@@ -488,7 +486,7 @@ static void an_upgrade_is_renewed_at_both_masters(NO_STATE)
 }
 
 /* What keeps the write is not known any more when its first key was renewed. */
-static void a_slot_may_go_between_two_keys_of_a_hold(NO_STATE)
+TEST(a_slot_may_go_between_two_keys_of_a_hold)
 {
     lk_rwlock *lock = NULL;
     lk_lock *other = NULL;
@@ -525,7 +523,7 @@ static void a_slot_may_go_between_two_keys_of_a_hold(NO_STATE)
 }
 
 /* A question of no lock: how many stripes there are. */
-static void a_question_goes_with_its_slot(NO_STATE)
+TEST(a_question_goes_with_its_slot)
 {
     lk_stripes *stripes = NULL;
     lk_hold *hold = NULL;
@@ -535,32 +533,11 @@ static void a_question_goes_with_its_slot(NO_STATE)
     open_client();
     run_ms(SECOND_MS);
     assert_status(lk_stripes_new(&stripes, now.client, "name2", NULL), LK_OK);
-    fake_break(now.link, -ECONNRESET);
+    fake_break(now.link);
     now.is_over = true;
     assert_status(lk_stripes_acquire(stripes, "k", 5 * (int64_t)SECOND_MS, NULL,
                                      &hold),
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_stripes_free(stripes);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(addresses_are_others_for_ever),
-        TEST(every_one_of_the_url_is_asked),
-        TEST(a_master_may_be_slow_to_come),
-        TEST(a_hold_is_renewed_at_a_master_that_has_no_slot_yet),
-        TEST(a_hold_that_may_not_follow_its_slot_is_denied),
-        TEST(one_that_was_denied_elsewhere_says_no_more),
-        TEST(one_that_is_renewed_all_the_same_is_not_denied),
-        TEST(one_that_may_again_is_held),
-        TEST(a_question_goes_with_its_slot),
-        TEST(a_reader_is_renewed_at_both_masters),
-        TEST(an_upgrade_is_renewed_at_both_masters),
-        TEST(a_slot_may_go_between_two_keys_of_a_hold),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

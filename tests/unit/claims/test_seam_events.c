@@ -9,9 +9,8 @@
 #define ENTRY "*2\r\n$3\r\n7-0\r\n*2\r\n$4\r\nname\r\n$1\r\nn\r\n"
 
 /* As a server does whose table of keys shrinks meanwhile. */
-static void a_key_that_is_found_twice_is_told_once(void **state)
+PLAYED_TEST(a_key_that_is_found_twice_is_told_once)
 {
-    played *p = *state;
     lk_events *events;
 
     p->scan_answer = "*2\r\n$1\r\n0\r\n*2\r\n" KEY KEY;
@@ -24,7 +23,7 @@ static void a_key_that_is_found_twice_is_told_once(void **state)
     lk_events_free(events);
 }
 
-static void an_entry_without_its_name_is_passed_over(void **state)
+PLAYED_TEST(an_entry_without_its_name_is_passed_over)
 {
     static const char *const answers[] = {
         "*1\r\n:7\r\n",
@@ -34,7 +33,6 @@ static void an_entry_without_its_name_is_passed_over(void **state)
         "*1\r\n*2\r\n$3\r\n7-0\r\n*1\r\n$4\r\nname\r\n",
         "*1\r\n*2\r\n$3\r\n7-0\r\n*2\r\n$4\r\nname\r\n:1\r\n",
     };
-    played *p = *state;
     lk_events *events;
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
@@ -45,12 +43,11 @@ static void an_entry_without_its_name_is_passed_over(void **state)
     }
 }
 
-static void what_is_no_list_is_refused(void **state)
+PLAYED_TEST(what_is_no_list_is_refused)
 {
     static const char *const answers[] = {"+OK\r\n", ":1\r\n", "$-1\r\n",
                                           "*1\r\n$1\r\n0\r\n",
                                           "*2\r\n$1\r\n0\r\n+OK\r\n"};
-    played *p = *state;
     lk_events *events;
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
@@ -63,9 +60,8 @@ static void what_is_no_list_is_refused(void **state)
     }
 }
 
-static void a_server_that_finds_no_end_is_left_in_time(void **state)
+PLAYED_TEST(a_server_that_finds_no_end_is_left_in_time)
 {
-    played *p = *state;
     uint64_t began = played_now_ms(p);
     lk_events *events;
 
@@ -73,16 +69,4 @@ static void a_server_that_finds_no_end_is_left_in_time(void **state)
     p->scan_answer = "*2\r\n$1\r\n5\r\n*0\r\n";
     assert_status(lk_events_get(p->client, 1000, NULL, &events), LK_ETIMEDOUT);
     assert_int_equal(played_now_ms(p) - began, 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAYED_TEST(a_key_that_is_found_twice_is_told_once),
-        PLAYED_TEST(an_entry_without_its_name_is_passed_over),
-        PLAYED_TEST(what_is_no_list_is_refused),
-        PLAYED_TEST(a_server_that_finds_no_end_is_left_in_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void give_back_soon(played *p)
                   give_back, p);
 }
 
-static void a_client_may_be_freed_during_its_shutdown(NO_STATE)
+CHECK_TEST(a_client_may_be_freed_during_its_shutdown)
 {
     played *p = played_new(11, NULL);
 
@@ -43,24 +43,14 @@ static void a_client_may_be_freed_during_its_shutdown(NO_STATE)
     played_free(p);
 }
 
-static void a_client_may_be_freed_while_it_is_waited_for(NO_STATE)
+CHECK_TEST(a_client_may_be_freed_while_it_is_waited_for)
 {
     played *p = played_new(12, NULL);
 
-    p->connect_answer = FAKE_SILENT;
+    p->connect_answer = SIM_SILENT;
     played_break(p);
     played_run_ms(p, 10);
     give_back_soon(p);
     assert_status(lk_client_wait_ready(p->client, LONG_MS), LK_ECLOSED);
     played_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_client_may_be_freed_during_its_shutdown),
-        cmocka_unit_test(a_client_may_be_freed_while_it_is_waited_for),
-    };
-
-    return cmocka_run_group_tests_name("seam_freed", tests, NULL, NULL);
 }

@@ -28,9 +28,8 @@ static void queue_up(played *p, call *c, int64_t wait_ms)
 
 /* ---- pushed grants -------------------------------------------------------------- */
 
-static void a_grant_in_time_is_believed_at_once(void **state)
+CALM_TEST(a_grant_in_time_is_believed_at_once)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -45,9 +44,8 @@ static void a_grant_in_time_is_believed_at_once(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void a_grant_is_renewed_after_fifty_milliseconds(void **state)
+CALM_TEST(a_grant_is_renewed_after_fifty_milliseconds)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -70,9 +68,8 @@ static void note(lk_hold *hold, uint64_t remaining_ms, void *data)
 }
 
 /* Its first lease is shorter than the notice, and is not its own yet. */
-static void a_grant_that_is_renewed_gives_no_notice(void **state)
+CALM_TEST(a_grant_that_is_renewed_gives_no_notice)
 {
-    played *p = *state;
     uint64_t told[2] = {0, 0};
     call c = {0};
 
@@ -89,10 +86,8 @@ static void a_grant_that_is_renewed_gives_no_notice(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void
-a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends(void **state)
+CALM_TEST(a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends)
 {
-    played *p = *state;
     uint64_t told[2] = {0, 0};
     call c = {0};
 
@@ -109,9 +104,8 @@ a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void a_grant_of_another_ticket_is_not_believed(void **state)
+CALM_TEST(a_grant_of_another_ticket_is_not_believed)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -128,9 +122,8 @@ static void a_grant_of_another_ticket_is_not_believed(void **state)
 }
 
 /* The process stands still while the grant lies in its socket. */
-static void a_late_grant_is_confirmed_before_it_is_believed(void **state)
+CALM_TEST(a_late_grant_is_confirmed_before_it_is_believed)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -148,9 +141,8 @@ static void a_late_grant_is_confirmed_before_it_is_believed(void **state)
 
 /* An operator revoked it before it was believed: it stands at the server until it
    is given back. */
-static void a_late_grant_that_was_revoked_is_given_back(void **state)
+CALM_TEST(a_late_grant_that_was_revoked_is_given_back)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -164,9 +156,8 @@ static void a_late_grant_that_was_revoked_is_given_back(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void a_late_grant_that_does_not_stand_is_no_hold(void **state)
+CALM_TEST(a_late_grant_that_does_not_stand_is_no_hold)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -185,9 +176,8 @@ static void a_late_grant_that_does_not_stand_is_no_hold(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void each_look_moves_the_bound_on(void **state)
+CALM_TEST(each_look_moves_the_bound_on)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
@@ -202,9 +192,8 @@ static void each_look_moves_the_bound_on(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-static void a_grant_after_the_end_of_the_wait_is_given_back(void **state)
+CALM_TEST(a_grant_after_the_end_of_the_wait_is_given_back)
 {
-    played *p = *state;
     call c = {0};
 
     queue_up(p, &c, 100);
@@ -290,10 +279,8 @@ static void line_end(line *l, int count)
     free(l);
 }
 
-static void
-while_nobody_waits_elsewhere_it_is_passed_without_limit(void **state)
+CALM_TEST(while_nobody_waits_elsewhere_it_is_passed_without_limit)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold = line_begin(l, p, MANY, 0);
 
@@ -307,9 +294,8 @@ while_nobody_waits_elsewhere_it_is_passed_without_limit(void **state)
     line_end(l, MANY);
 }
 
-static void while_somebody_waits_it_is_passed_sixty_four_times(void **state)
+CALM_TEST(while_somebody_waits_it_is_passed_sixty_four_times)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold;
 
@@ -326,10 +312,8 @@ static void while_somebody_waits_it_is_passed_sixty_four_times(void **state)
     line_end(l, MANY);
 }
 
-static void
-while_somebody_waits_it_is_passed_for_five_milliseconds(void **state)
+CALM_TEST(while_somebody_waits_it_is_passed_for_five_milliseconds)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold;
     uint64_t granted;
@@ -348,9 +332,8 @@ while_somebody_waits_it_is_passed_for_five_milliseconds(void **state)
     line_end(l, 20);
 }
 
-static void an_answer_that_does_not_come_is_a_budget(void **state)
+CALM_TEST(an_answer_that_does_not_come_is_a_budget)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold;
 
@@ -363,9 +346,8 @@ static void an_answer_that_does_not_come_is_a_budget(void **state)
     line_end(l, MANY);
 }
 
-static void an_answer_is_believed_for_a_tenth_of_a_second(void **state)
+CALM_TEST(an_answer_is_believed_for_a_tenth_of_a_second)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold = line_begin(l, p, MANY, FAKE_MS);
     uint64_t asked;
@@ -382,9 +364,8 @@ static void an_answer_is_believed_for_a_tenth_of_a_second(void **state)
     line_end(l, MANY);
 }
 
-static void it_is_asked_about_every_fifty_milliseconds(void **state)
+CALM_TEST(it_is_asked_about_every_fifty_milliseconds)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold = line_begin(l, p, MANY, 5 * FAKE_MS);
 
@@ -397,9 +378,8 @@ static void it_is_asked_about_every_fifty_milliseconds(void **state)
     line_end(l, MANY);
 }
 
-static void a_hold_that_the_server_does_not_know_is_passed_no_more(void **state)
+CALM_TEST(a_hold_that_the_server_does_not_know_is_passed_no_more)
 {
-    played *p = *state;
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold;
 
@@ -413,30 +393,4 @@ static void a_hold_that_the_server_does_not_know_is_passed_no_more(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_int_equal(played_stats(p).losses, 1);
     line_end(l, 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CALM_TEST(a_grant_in_time_is_believed_at_once),
-        CALM_TEST(a_grant_is_renewed_after_fifty_milliseconds),
-        CALM_TEST(a_grant_that_is_renewed_gives_no_notice),
-        CALM_TEST(
-            a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends),
-        CALM_TEST(a_grant_of_another_ticket_is_not_believed),
-        CALM_TEST(a_late_grant_is_confirmed_before_it_is_believed),
-        CALM_TEST(a_late_grant_that_was_revoked_is_given_back),
-        CALM_TEST(a_late_grant_that_does_not_stand_is_no_hold),
-        CALM_TEST(each_look_moves_the_bound_on),
-        CALM_TEST(a_grant_after_the_end_of_the_wait_is_given_back),
-        CALM_TEST(while_nobody_waits_elsewhere_it_is_passed_without_limit),
-        CALM_TEST(while_somebody_waits_it_is_passed_sixty_four_times),
-        CALM_TEST(while_somebody_waits_it_is_passed_for_five_milliseconds),
-        CALM_TEST(an_answer_that_does_not_come_is_a_budget),
-        CALM_TEST(an_answer_is_believed_for_a_tenth_of_a_second),
-        CALM_TEST(it_is_asked_about_every_fifty_milliseconds),
-        CALM_TEST(a_hold_that_the_server_does_not_know_is_passed_no_more),
-    };
-
-    return cmocka_run_group_tests_name("seam_grant", tests, NULL, NULL);
 }

@@ -20,18 +20,14 @@ static lk_status greet_anew(played *p)
     return lk_client_wait_ready(p->client, 500);
 }
 
-static void a_name_and_a_number_may_be_refused(void **state)
+WAITED_TEST(a_name_and_a_number_may_be_refused)
 {
-    played *p = *state;
-
     p->name_answer = p->id_answer = "-NOPERM no permissions\r\n";
     assert_status(greet_anew(p), LK_OK);
 }
 
-static void a_number_that_is_none_is_not_known(void **state)
+WAITED_TEST(a_number_that_is_none_is_not_known)
 {
-    played *p = *state;
-
     p->id_answer = "$1\r\n7\r\n";
     assert_status(greet_anew(p), LK_OK);
     p->kills = 0;
@@ -39,10 +35,8 @@ static void a_number_that_is_none_is_not_known(void **state)
     assert_int_equal(p->kills, 0);
 }
 
-static void an_answer_of_a_wrong_type_ends_the_greeting(void **state)
+WAITED_TEST(an_answer_of_a_wrong_type_ends_the_greeting)
 {
-    played *p = *state;
-
     p->name_answer = "*1\r\n:1\r\n";
     assert_status(greet_anew(p), LK_EPROTO);
     p->name_answer = NULL;
@@ -62,20 +56,19 @@ static void assert_left(played *p, const char *answer, lk_status status)
     assert_non_null(strstr(lk_last_error(), "'INFO'"));
 }
 
-static void a_server_that_denies_to_say_what_it_is_is_left(void **state)
+WAITED_TEST(a_server_that_denies_to_say_what_it_is_is_left)
 {
-    assert_left(*state, "-NOPERM no permissions to run the 'INFO' command\r\n",
+    assert_left(p, "-NOPERM no permissions to run the 'INFO' command\r\n",
                 LK_EDENIED);
 }
 
-static void a_server_that_cannot_say_what_it_is_is_left(void **state)
+WAITED_TEST(a_server_that_cannot_say_what_it_is_is_left)
 {
-    assert_left(*state, "-ERR unknown command 'INFO'\r\n", LK_ESERVER);
+    assert_left(p, "-ERR unknown command 'INFO'\r\n", LK_ESERVER);
 }
 
-static void one_that_tells_nothing_of_itself_is_served(void **state)
+WAITED_TEST(one_that_tells_nothing_of_itself_is_served)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->info_answer = "$9\r\n# Nothing\r\n";
@@ -84,12 +77,11 @@ static void one_that_tells_nothing_of_itself_is_served(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void one_that_tells_of_itself_in_another_way_is_left(void **state)
+WAITED_TEST(one_that_tells_of_itself_in_another_way_is_left)
 {
     static const char *const answers[] = {"+role:master\r\n", ":1\r\n",
                                           "$-1\r\n",
                                           "*1\r\n$11\r\nrole:master\r\n"};
-    played *p = *state;
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         p->info_answer = answers[i];
@@ -101,12 +93,11 @@ static void one_that_tells_of_itself_in_another_way_is_left(void **state)
 }
 
 /* A key is what stands at the start of a line. */
-static void what_only_looks_like_a_line_of_it_is_none(void **state)
+WAITED_TEST(what_only_looks_like_a_line_of_it_is_none)
 {
     static const char text[] = "executable:/srv/run_id:other/uptime_in_seconds:"
                                "9/role:slave\r\nrole:slavery\r\n";
     char answer[sizeof(text) + 32];
-    played *p = *state;
 
     (void)snprintf(answer, sizeof(answer), "$%zu\r\n%s\r\n", strlen(text),
                    text);
@@ -116,10 +107,8 @@ static void what_only_looks_like_a_line_of_it_is_none(void **state)
     assert_true(p->client->node->command_greeting.born_at == INT64_MAX);
 }
 
-static void a_line_of_it_may_be_any_but_the_first(void **state)
+WAITED_TEST(a_line_of_it_may_be_any_but_the_first)
 {
-    played *p = *state;
-
     p->info_answer = "$45\r\n# Server\r\nx_run_id:other\r\nrun_id:fedcba9876"
                      "\r\n\r\n";
     assert_status(greet_anew(p), LK_OK);
@@ -138,30 +127,27 @@ static void assert_pong(played *p, const char *answer, bool is_left)
     assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
 }
 
-static void an_idle_connection_takes_what_is_a_pong(void **state)
+WAITED_TEST(an_idle_connection_takes_what_is_a_pong)
 {
-    played *p = *state;
-
     assert_pong(p, "+PONG\r\n", false);
     assert_pong(p, "*2\r\n$4\r\npong\r\n$0\r\n\r\n", false);
     assert_pong(p, "-NOPERM no permissions to run the 'ping' command\r\n",
                 false);
 }
 
-static void an_idle_connection_is_left_over_what_is_none(void **state)
+WAITED_TEST(an_idle_connection_is_left_over_what_is_none)
 {
     static const char *const answers[] =
         {":1\r\n", "$4\r\nPONG\r\n",      "$-1\r\n", "+OK\r\n", "+QUEUED\r\n",
          "*0\r\n", "*1\r\n$4\r\nping\r\n"};
 
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
-        assert_pong(*state, answers[i], true);
+        assert_pong(p, answers[i], true);
 }
 
 /* Its messages would never come. */
-static void an_inbox_that_is_not_subscribed_is_none(void **state)
+WAITED_TEST(an_inbox_that_is_not_subscribed_is_none)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->subscribe_answer = "+OK\r\n";
@@ -176,43 +162,17 @@ static void an_inbox_that_is_not_subscribed_is_none(void **state)
 }
 
 /* Whether what the one before carried can still run is not known then. */
-static void a_kill_that_says_nothing_ends_the_greeting(void **state)
+WAITED_TEST(a_kill_that_says_nothing_ends_the_greeting)
 {
-    played *p = *state;
-
     p->kill_answer = "+OK\r\n";
     assert_status(greet_anew(p), LK_EPROTO);
     p->kill_answer = NULL;
     assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
 }
 
-static void a_replica_is_refused(void **state)
+WAITED_TEST(a_replica_is_refused)
 {
-    played *p = *state;
-
     p->info_answer = "$12\r\nrole:slave\r\n\r\n";
     assert_status(greet_anew(p), LK_EREADONLY);
     assert_non_null(strstr(lk_last_error(), "is a replica"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WAITED_TEST(a_name_and_a_number_may_be_refused),
-        WAITED_TEST(a_number_that_is_none_is_not_known),
-        WAITED_TEST(an_answer_of_a_wrong_type_ends_the_greeting),
-        WAITED_TEST(a_server_that_denies_to_say_what_it_is_is_left),
-        WAITED_TEST(a_server_that_cannot_say_what_it_is_is_left),
-        WAITED_TEST(one_that_tells_nothing_of_itself_is_served),
-        WAITED_TEST(one_that_tells_of_itself_in_another_way_is_left),
-        WAITED_TEST(what_only_looks_like_a_line_of_it_is_none),
-        WAITED_TEST(a_line_of_it_may_be_any_but_the_first),
-        WAITED_TEST(an_idle_connection_takes_what_is_a_pong),
-        WAITED_TEST(an_idle_connection_is_left_over_what_is_none),
-        WAITED_TEST(an_inbox_that_is_not_subscribed_is_none),
-        WAITED_TEST(a_kill_that_says_nothing_ends_the_greeting),
-        WAITED_TEST(a_replica_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,10 +27,8 @@ static int setup(void **state)
 
     (void)playing_waited_setup(state);
     p = *state;
-    *fake_world_settings(p->world) =
-        (fake_settings){.connect_ns = UINT64_C(1000) * NEAR_US,
-                        .request_ns = UINT64_C(1000) * NEAR_US,
-                        .reply_ns = UINT64_C(1000) * NEAR_US};
+    *p->world->path = (sim_path){.ns = {NEAR_US * SIM_US, NEAR_US * SIM_US},
+                                 .open_ns = NEAR_US * SIM_US};
     return 0;
 }
 
@@ -69,22 +67,20 @@ static void assert_recovers(played *p)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, played *p, setup, playing_teardown)
+
 /* ---- connections ------------------------------------------------------------ */
 
-static void a_stream_that_ends_with_each_script_comes_back_slowly(void **state)
+TEST(a_stream_that_ends_with_each_script_comes_back_slowly)
 {
-    played *p = *state;
-
     p->answers[PLAYED_ACQUIRE] = played_end;
     wait_hostile(p);
     assert_in_range(p->connects, 5, MOST_CONNECTS);
     assert_recovers(p);
 }
 
-static void a_stream_that_ends_after_one_answer_comes_back_slowly(void **state)
+TEST(a_stream_that_ends_after_one_answer_comes_back_slowly)
 {
-    played *p = *state;
-
     p->is_held = true;
     p->answers[PLAYED_RECHECK] = played_end;
     p->answers[PLAYED_TOUCH] = played_end;
@@ -109,42 +105,41 @@ answers(played *p, const char *acquire, const char *recheck, const char *touch)
     assert_recovers(p);
 }
 
-static void void_and_void_again_is_asked_slowly(void **state)
+TEST(void_and_void_again_is_asked_slowly)
 {
-    answers(*state, "-LKVOID it was given up\r\n", NULL, NULL);
+    answers(p, "-LKVOID it was given up\r\n", NULL, NULL);
 }
 
-static void busy_where_one_could_queue_is_asked_slowly(void **state)
+TEST(busy_where_one_could_queue_is_asked_slowly)
 {
-    answers(*state, "*2\r\n:3\r\n:30000\r\n", NULL, NULL);
+    answers(p, "*2\r\n:3\r\n:30000\r\n", NULL, NULL);
 }
 
-static void more_and_more_to_pass_on_is_asked_slowly(void **state)
+TEST(more_and_more_to_pass_on_is_asked_slowly)
 {
     static const char more[] = PLAYED_LOOKED("30000", "0", "1", "*1\r\n:1\r\n");
 
-    answers(*state, PLAYED_QUEUED("0", "1", "1"), more, NULL);
+    answers(p, PLAYED_QUEUED("0", "1", "1"), more, NULL);
 }
 
-static void a_queue_that_forgets_is_asked_slowly(void **state)
+TEST(a_queue_that_forgets_is_asked_slowly)
 {
     static const char gone[] = PLAYED_LOOKED("30000", "0", "0", "*1\r\n:0\r\n");
 
-    answers(*state, PLAYED_QUEUED("30000", "1", "1"), gone, gone);
+    answers(p, PLAYED_QUEUED("30000", "1", "1"), gone, gone);
 }
 
-static void a_script_that_is_never_known_is_not_sent_for_ever(void **state)
+TEST(a_script_that_is_never_known_is_not_sent_for_ever)
 {
-    answers(*state, "-NOSCRIPT No matching script.\r\n", NULL, NULL);
+    answers(p, "-NOSCRIPT No matching script.\r\n", NULL, NULL);
 }
 
 /* ---- what is no number --------------------------------------------------------- */
 
 #define NO_NUMBER "$4\r\n12ab\r\n"
 
-static void a_grant_of_no_number_is_none(void **state)
+TEST(a_grant_of_no_number_is_none)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->answers[PLAYED_ACQUIRE] = "*4\r\n:1\r\n" NO_NUMBER ":30000\r\n:63\r\n";
@@ -157,9 +152,8 @@ static void a_grant_of_no_number_is_none(void **state)
 }
 
 /* Fences above 2^53: the hold could pass on fences that others round. */
-static void a_grant_beyond_the_last_fence_is_none(void **state)
+TEST(a_grant_beyond_the_last_fence_is_none)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->answers[PLAYED_ACQUIRE] =
@@ -170,9 +164,8 @@ static void a_grant_beyond_the_last_fence_is_none(void **state)
 }
 
 /* "Lost", and why, is said with numbers. */
-static void a_hold_is_not_lost_by_what_is_no_number(void **state)
+TEST(a_hold_is_not_lost_by_what_is_no_number)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
@@ -196,9 +189,8 @@ static void recover_soon(void *data)
     ((played *)data)->answers[PLAYED_RELEASE] = NULL;
 }
 
-static void nor_is_it_released_so(void **state)
+TEST(nor_is_it_released_so)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
@@ -212,7 +204,7 @@ static void nor_is_it_released_so(void **state)
 static lk_status import(played *p)
 {
     static const char from[] =
-        "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 30000 "
+        "latchkey2 lock 00000000-0000-4000-8000-000000000000:7 500 510 30000 "
         "1 n";
     lk_hold *hold = NULL;
 
@@ -271,13 +263,12 @@ static lk_status info_of_nothing(played *p)
     return info_of(p, "*1\r\n:0\r\n");
 }
 
-static void every_call_refuses_what_is_no_number(void **state)
+TEST(every_call_refuses_what_is_no_number)
 {
     static lk_status (*const calls[])(
         played * p) = {import,           force,           revoke,
                        forget,           info_of_holders, info_of_waiters,
                        info_of_how_many, info_of_nothing};
-    played *p = *state;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
@@ -286,14 +277,13 @@ static void every_call_refuses_what_is_no_number(void **state)
 }
 
 /* Of a siglock, too. */
-static void nor_do_parties_have_other_numbers(void **state)
+TEST(nor_do_parties_have_other_numbers)
 {
     static const char *const answers[] =
         {"*4\r\n:1\r\n:0\r\n*7\r\n$1\r\na\r\n:1\r\n" NO_NUMBER
          ":1\r\n:1\r\n$0\r\n\r\n$1\r\nx\r\n*0\r\n",
          "*4\r\n:1\r\n:1\r\n*0\r\n*6\r\n$1\r\na\r\n:1\r\n:1\r\n" NO_NUMBER
          "$0\r\n\r\n$1\r\nx\r\n"};
-    played *p = *state;
     lk_siglock *lock = NULL;
     lk_info *info = NULL;
 
@@ -307,9 +297,8 @@ static void nor_do_parties_have_other_numbers(void **state)
 }
 
 /* The token may stand all the same, so it is taken away. */
-static void a_vote_of_no_number_is_none(void **state)
+TEST(a_vote_of_no_number_is_none)
 {
-    played *p = *state;
     lk_redlock *redlock = NULL;
     lk_hold *hold = NULL;
 
@@ -326,9 +315,8 @@ static void a_vote_of_no_number_is_none(void **state)
 /* ---- passing on ------------------------------------------------------------- */
 
 /* A release that always finds one more to pass on to. */
-static void passing_on_for_ever_is_slow(void **state)
+TEST(passing_on_for_ever_is_slow)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
@@ -341,10 +329,8 @@ static void passing_on_for_ever_is_slow(void **state)
 }
 
 /* What was done for the caller is done; waiters who are not told look. */
-static void a_forced_release_is_one_whoever_is_told_of_it(void **state)
+TEST(a_forced_release_is_one_whoever_is_told_of_it)
 {
-    played *p = *state;
-
     p->answers[PLAYED_FORCE] = "*4\r\n:1\r\n:2\r\n:1\r\n:0\r\n";
     p->answers[PLAYED_PASS] = "-ERR no\r\n";
     p->counts[PLAYED_PASS] = 0;
@@ -352,9 +338,8 @@ static void a_forced_release_is_one_whoever_is_told_of_it(void **state)
     assert_int_equal(p->counts[PLAYED_PASS], 1);
 }
 
-static void a_forced_release_that_never_ends_ends_in_time(void **state)
+TEST(a_forced_release_that_never_ends_ends_in_time)
 {
-    played *p = *state;
     uint64_t began = fake_world_now(p->world);
 
     p->answers[PLAYED_FORCE] = "*4\r\n:1\r\n:2\r\n:1\r\n:0\r\n";
@@ -363,31 +348,4 @@ static void a_forced_release_that_never_ends_ends_in_time(void **state)
     assert_status(lk_lock_force_release(p->lock), LK_OK);
     assert_in_range(fake_world_now(p->world) - began, 0, 2100 * FAKE_MS);
     assert_in_range(p->counts[PLAYED_PASS], 5, MOST_REQUESTS);
-}
-
-int main(void)
-{
-#define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, setup, playing_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_stream_that_ends_with_each_script_comes_back_slowly),
-        TEST(a_stream_that_ends_after_one_answer_comes_back_slowly),
-        TEST(void_and_void_again_is_asked_slowly),
-        TEST(busy_where_one_could_queue_is_asked_slowly),
-        TEST(more_and_more_to_pass_on_is_asked_slowly),
-        TEST(a_queue_that_forgets_is_asked_slowly),
-        TEST(a_script_that_is_never_known_is_not_sent_for_ever),
-        TEST(a_grant_of_no_number_is_none),
-        TEST(a_grant_beyond_the_last_fence_is_none),
-        TEST(a_hold_is_not_lost_by_what_is_no_number),
-        TEST(nor_is_it_released_so),
-        TEST(every_call_refuses_what_is_no_number),
-        TEST(nor_do_parties_have_other_numbers),
-        TEST(a_vote_of_no_number_is_none),
-        TEST(passing_on_for_ever_is_slow),
-        TEST(a_forced_release_is_one_whoever_is_told_of_it),
-        TEST(a_forced_release_that_never_ends_ends_in_time),
-    };
-
-    return cmocka_run_group_tests_name("seam_hostile", tests, NULL, NULL);
 }

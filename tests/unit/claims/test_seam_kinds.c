@@ -10,12 +10,12 @@
 
 enum { KINDS = 40 };
 
-static void any_number_of_families_is_found_by_its_word(void **state)
+PLAYED_TEST(any_number_of_families_is_found_by_its_word)
 {
     static char words[KINDS][16];
     static lk__kind kinds[KINDS];
     lk__place *places[KINDS];
-    lk_client *client = ((played *)*state)->client;
+    lk_client *client = p->client;
 
     lk__client_lock(client);
     for (size_t i = 0; i < KINDS; i++) {
@@ -31,13 +31,4 @@ static void any_number_of_families_is_found_by_its_word(void **state)
     }
     assert_non_null(lk__kind_find(client, "lock"));
     lk__client_leave(client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAYED_TEST(any_number_of_families_is_found_by_its_word),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

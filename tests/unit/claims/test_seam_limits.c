@@ -18,7 +18,7 @@ static void fall_silent(void *data)
    is answered any more. */
 static uint64_t be_ready_late(played *p)
 {
-    fake_world_settings(p->world)->connect_ns = 100 * FAKE_MS;
+    p->world->path->open_ns = 100 * FAKE_MS;
     played_break(p);
     played_run_ms(p, 2);
     played_ways(p, 150, 150);
@@ -33,9 +33,8 @@ static void assert_took(const played *p, uint64_t began, uint64_t ms)
     assert_int_equal(played_now_ms(p) - began, ms);
 }
 
-static void a_list_takes_its_time_once(void **state)
+PLAYED_TEST(a_list_takes_its_time_once)
 {
-    played *p = *state;
     uint64_t began = be_ready_late(p);
     lk_listing *listing = NULL;
 
@@ -43,9 +42,8 @@ static void a_list_takes_its_time_once(void **state)
     assert_took(p, began, 1200);
 }
 
-static void a_health_check_takes_its_time_once(void **state)
+PLAYED_TEST(a_health_check_takes_its_time_once)
 {
-    played *p = *state;
     uint64_t began = be_ready_late(p);
     lk_health *health = NULL;
 
@@ -55,9 +53,8 @@ static void a_health_check_takes_its_time_once(void **state)
 
 /* What the name is takes 1.4 s of the two; the question for its holder is not
    answered. */
-static void who_takes_its_time_once(void **state)
+PLAYED_TEST(who_takes_its_time_once)
 {
-    played *p = *state;
     uint64_t began = played_now_ms(p);
     lk_info *info = NULL;
     lk_kind kind;
@@ -74,10 +71,9 @@ static void on_who(lk_status status, lk_kind kind, lk_info *info, void *data)
     call_on_info(status, info, data);
 }
 
-static void who_without_waiting_takes_its_time_once(void **state)
+PLAYED_TEST(who_without_waiting_takes_its_time_once)
 {
     static call c;
-    played *p = *state;
 
     c = (call){0};
     played_ways(p, 700, 700);
@@ -128,19 +124,19 @@ assert_in_doubt_in_time(played *p, lk_status (*act)(lk_client *client))
     assert_took(p, began, 2000);
 }
 
-static void a_break_takes_its_time_once(void **state)
+PLAYED_TEST(a_break_takes_its_time_once)
 {
-    assert_in_doubt_in_time(*state, do_break);
+    assert_in_doubt_in_time(p, do_break);
 }
 
-static void a_revocation_takes_its_time_once(void **state)
+PLAYED_TEST(a_revocation_takes_its_time_once)
 {
-    assert_in_doubt_in_time(*state, do_revoke);
+    assert_in_doubt_in_time(p, do_revoke);
 }
 
-static void forgetting_takes_its_time_once(void **state)
+PLAYED_TEST(forgetting_takes_its_time_once)
 {
-    assert_in_doubt_in_time(*state, do_forget);
+    assert_in_doubt_in_time(p, do_forget);
 }
 
 static void on_revoked(lk_status status, int64_t left_ms, void *data)
@@ -149,10 +145,9 @@ static void on_revoked(lk_status status, int64_t left_ms, void *data)
     call_on_done(status, data);
 }
 
-static void operators_without_waiting_take_their_time_once(void **state)
+PLAYED_TEST(operators_without_waiting_take_their_time_once)
 {
     static call calls[3];
-    played *p = *state;
 
     be_half_silent(p);
     assert_status(lk_break_async(p->client, "n", "somebody:1", call_on_done,
@@ -187,9 +182,8 @@ static lk_leader *a_leader(played *p)
 }
 
 /* That the term is another is known after 200 ms; whose is not answered. */
-static void an_observer_takes_its_time_once(void **state)
+PLAYED_TEST(an_observer_takes_its_time_once)
 {
-    played *p = *state;
     lk_leader *leader = a_leader(p);
     uint64_t began = played_now_ms(p);
     lk_info *info = NULL;
@@ -199,10 +193,9 @@ static void an_observer_takes_its_time_once(void **state)
     lk_leader_free(leader);
 }
 
-static void an_observer_without_waiting_takes_its_time_once(void **state)
+PLAYED_TEST(an_observer_without_waiting_takes_its_time_once)
 {
     static call c;
-    played *p = *state;
     lk_leader *leader = a_leader(p);
 
     c = (call){0};
@@ -215,22 +208,4 @@ static void an_observer_without_waiting_takes_its_time_once(void **state)
     assert_int_equal(c.ends, 1);
     assert_status(c.status, LK_ETIMEDOUT);
     lk_leader_free(leader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAYED_TEST(a_list_takes_its_time_once),
-        PLAYED_TEST(a_health_check_takes_its_time_once),
-        PLAYED_TEST(who_takes_its_time_once),
-        PLAYED_TEST(who_without_waiting_takes_its_time_once),
-        PLAYED_TEST(a_break_takes_its_time_once),
-        PLAYED_TEST(a_revocation_takes_its_time_once),
-        PLAYED_TEST(forgetting_takes_its_time_once),
-        PLAYED_TEST(operators_without_waiting_take_their_time_once),
-        PLAYED_TEST(an_observer_takes_its_time_once),
-        PLAYED_TEST(an_observer_without_waiting_takes_its_time_once),
-    };
-
-    return cmocka_run_group_tests_name("seam_limits", tests, NULL, NULL);
 }

@@ -62,9 +62,11 @@ static void slow_down(uint64_t first_ms, uint64_t others_ms)
         masters->nodes[i].slow_ms = i == 0 ? first_ms : others_ms;
 }
 
+#define TEST(name) CHECK_TEST_OF(name, NO_STATE, setup, masters_end)
+
 /* The first answers count no more when the second one of a majority comes, and
    nothing but this wait looks in between. */
-static void a_wait_goes_on_when_its_master_is_believed_again(NO_STATE)
+TEST(a_wait_goes_on_when_its_master_is_believed_again)
 {
     unsigned maps = masters->nodes[0].maps;
     call c = {0};
@@ -91,7 +93,7 @@ static void a_wait_goes_on_when_its_master_is_believed_again(NO_STATE)
 
 /* That one is named by all, and may be there; but it has not said of this hold
    that it is there as well. */
-static void a_hold_is_not_believed_at_a_master_never_reached(NO_STATE)
+TEST(a_hold_is_not_believed_at_a_master_never_reached)
 {
     lk_hold *hold = masters_take();
 
@@ -106,7 +108,7 @@ static void a_hold_is_not_believed_at_a_master_never_reached(NO_STATE)
 /* ---- questions --------------------------------------------------------------------- */
 
 /* The slot has gone on already where it is sent to; both are known within moments. */
-static void a_try_follows_its_slot_twice(NO_STATE)
+TEST(a_try_follows_its_slot_twice)
 {
     char once[64], twice[64];
     lk_hold *hold = NULL;
@@ -120,7 +122,7 @@ static void a_try_follows_its_slot_twice(NO_STATE)
 }
 
 /* Each has heard that the other one has it. */
-static void a_try_is_not_sent_to_and_fro_for_ever(NO_STATE)
+TEST(a_try_is_not_sent_to_and_fro_for_ever)
 {
     uint64_t began = played_now_ms(masters);
     char there[64], back[64];
@@ -138,7 +140,7 @@ static void a_try_is_not_sent_to_and_fro_for_ever(NO_STATE)
 
 /* ---- renewals --------------------------------------------------------------------- */
 
-static void an_answer_behind_asking_is_of_that_move_alone(NO_STATE)
+TEST(an_answer_behind_asking_is_of_that_move_alone)
 {
     lk_hold *hold = masters_take();
     uint64_t renewals = played_stats(masters).renewals;
@@ -162,7 +164,7 @@ static void an_answer_behind_asking_is_of_that_move_alone(NO_STATE)
 }
 
 /* WAIT is answered at once where the replica has all. */
-static void what_is_refused_for_replicas_pauses(NO_STATE)
+TEST(what_is_refused_for_replicas_pauses)
 {
     const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
                                     .replica_ms = PATIENCE_MS};
@@ -190,7 +192,7 @@ static void what_is_refused_for_replicas_pauses(NO_STATE)
 
 /* The renewal at the master before is answered late, and the new one has nothing to
    wait for meanwhile. */
-static void no_wait_is_for_a_renewal_that_is_elsewhere(NO_STATE)
+TEST(no_wait_is_for_a_renewal_that_is_elsewhere)
 {
     const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
                                     .replica_ms = LINGER_MS};
@@ -214,7 +216,7 @@ static void no_wait_is_for_a_renewal_that_is_elsewhere(NO_STATE)
 }
 
 /* Hardly two of them share a slot, and so a question. */
-static void all_that_is_due_is_asked_for_in_time(NO_STATE)
+MASTERS_OWN_TEST(all_that_is_due_is_asked_for_in_time)
 {
     lk_lock *locks[HOLDS];
     lk_hold *holds[HOLDS];
@@ -244,7 +246,7 @@ static void all_that_is_due_is_asked_for_in_time(NO_STATE)
 
 /* ---- subscriptions ---------------------------------------------------------------- */
 
-static void what_was_given_up_is_answered_after_a_move(NO_STATE)
+TEST(what_was_given_up_is_answered_after_a_move)
 {
     call c = {0};
     uint64_t lost;
@@ -270,23 +272,4 @@ static void what_was_given_up_is_answered_after_a_move(NO_STATE)
     played_run_ms(masters, LINGER_MS);
     assert_int_equal(played_stats(masters).disconnects, lost);
     assert_status(lk_hold_release(c.hold), LK_OK);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, masters_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_wait_goes_on_when_its_master_is_believed_again),
-        TEST(a_hold_is_not_believed_at_a_master_never_reached),
-        TEST(a_try_follows_its_slot_twice),
-        TEST(a_try_is_not_sent_to_and_fro_for_ever),
-        TEST(an_answer_behind_asking_is_of_that_move_alone),
-        TEST(what_is_refused_for_replicas_pauses),
-        TEST(no_wait_is_for_a_renewal_that_is_elsewhere),
-        MASTERS_OWN_TEST(all_that_is_due_is_asked_for_in_time),
-        TEST(what_was_given_up_is_answered_after_a_move),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

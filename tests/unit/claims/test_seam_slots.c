@@ -30,18 +30,18 @@ enum {
 static void ask_in_turn(void)
 {
     for (size_t i = 1; i < MASTERS; i++) {
-        fake_world_settings(masters->world)->connect_ns = i * TURN_MS * FAKE_MS;
+        masters->world->path->open_ns = i * TURN_MS * FAKE_MS;
         played_kill(masters, i);
         masters->nodes[i].connect_answer = 0;
         played_run_ms(masters, 2);
     }
-    fake_world_settings(masters->world)->connect_ns = FAKE_MS;
+    masters->world->path->open_ns = FAKE_MS;
     played_run_ms(masters, ROUND_MS);
 }
 
 /* Parts of n1's go to n0 for longer than anybody is believed, faster than all are
    asked; and all that are asked know it. */
-static void a_reshard_ends_no_belief(NO_STATE)
+MASTERS_TEST(a_reshard_ends_no_belief)
 {
     lk_hold *hold;
     size_t part = PLAYED_PARTS / MASTERS + 1;
@@ -58,7 +58,7 @@ static void a_reshard_ends_no_belief(NO_STATE)
 }
 
 /* Those that are asked after it go on to name the one that sent it. */
-static void a_hint_that_all_others_deny_is_given_up(NO_STATE)
+MASTERS_TEST(a_hint_that_all_others_deny_is_given_up)
 {
     char moved[64];
     unsigned scripts;
@@ -74,7 +74,7 @@ static void a_hint_that_all_others_deny_is_given_up(NO_STATE)
 }
 
 /* It is nobody's, so nobody else has it. */
-static void a_slot_without_a_master_denies_nobody(NO_STATE)
+MASTERS_TEST(a_slot_without_a_master_denies_nobody)
 {
     lk_hold *hold = masters_take();
 
@@ -86,7 +86,7 @@ static void a_slot_without_a_master_denies_nobody(NO_STATE)
 }
 
 /* Nor is what is held there lost while masters disagree about others. */
-static void a_slot_without_a_master_stays_where_it_was(NO_STATE)
+MASTERS_TEST(a_slot_without_a_master_stays_where_it_was)
 {
     unsigned part = played_slot() / PLAYED_PART;
     lk_hold *hold = masters_take();
@@ -99,7 +99,7 @@ static void a_slot_without_a_master_stays_where_it_was(NO_STATE)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void masters_that_all_have_new_addresses_are_found(NO_STATE)
+MASTERS_OWN_TEST(masters_that_all_have_new_addresses_are_found)
 {
     masters = played_new_cluster(3, NULL, MASTERS, "n0,n1,n6");
     played_run_ms(masters, BELIEF_MS + ROUND_MS);
@@ -122,7 +122,7 @@ static unsigned renewals_of_a_second(void)
 }
 
 /* The target knows nothing of the slot any more, as one that was restarted. */
-static void a_renewal_that_is_refused_elsewhere_pauses(NO_STATE)
+MASTERS_TEST(a_renewal_that_is_refused_elsewhere_pauses)
 {
     lk_hold *hold = masters_take();
     char ask[64];
@@ -139,7 +139,7 @@ static void a_renewal_that_is_refused_elsewhere_pauses(NO_STATE)
 }
 
 /* Others may have held there meanwhile, with a higher fence. */
-static void the_next_server_is_asked_by_fence(NO_STATE)
+MASTERS_OWN_TEST(the_next_server_is_asked_by_fence)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = 6000};
@@ -171,7 +171,7 @@ static const lk_client_options narrow = {LK_CLIENT_OPTIONS_INIT,
                                          .max_pending = PENDING_MOST};
 
 /* Else what comes next on the connection would be meant by it. */
-static void nothing_stands_behind_an_asking_without_its_question(NO_STATE)
+MASTERS_OWN_TEST(nothing_stands_behind_an_asking_without_its_question)
 {
     call calls[PENDING_MOST] = {0};
     lk_lock *locks[PENDING_MOST];
@@ -227,7 +227,7 @@ static void memory_goes(void *data)
     }
 }
 
-static void an_answer_to_a_question_that_has_ended_sets_no_alarm(NO_STATE)
+MASTERS_TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm)
 {
     lk_hold *hold = masters_take();
     call c = {0};
@@ -247,21 +247,4 @@ static void an_answer_to_a_question_that_has_ended_sets_no_alarm(NO_STATE)
     (void)lk_hold_release(hold);
     for (size_t i = 0; i < OTHERS; i++)
         free(others[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MASTERS_TEST(a_reshard_ends_no_belief),
-        MASTERS_TEST(a_hint_that_all_others_deny_is_given_up),
-        MASTERS_TEST(a_slot_without_a_master_denies_nobody),
-        MASTERS_TEST(a_slot_without_a_master_stays_where_it_was),
-        MASTERS_OWN_TEST(masters_that_all_have_new_addresses_are_found),
-        MASTERS_TEST(a_renewal_that_is_refused_elsewhere_pauses),
-        MASTERS_OWN_TEST(the_next_server_is_asked_by_fence),
-        MASTERS_OWN_TEST(nothing_stands_behind_an_asking_without_its_question),
-        MASTERS_TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

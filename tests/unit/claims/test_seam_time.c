@@ -30,9 +30,8 @@ static lk_hold *hold_for(played *p, uint64_t lease_ms)
 
 /* ---- waits --------------------------------------------------------------------- */
 
-static void a_blocking_wait_ends_at_its_time(void **state)
+CALM_TEST(a_blocking_wait_ends_at_its_time)
 {
-    played *p = *state;
     uint64_t began = fake_world_now(p->world);
     lk_hold *hold = NULL;
 
@@ -45,9 +44,8 @@ static void a_blocking_wait_ends_at_its_time(void **state)
     assert_int_equal(p->counts[PLAYED_LEAVE], 1);
 }
 
-static void an_async_wait_ends_at_its_time(void **state)
+CALM_TEST(an_async_wait_ends_at_its_time)
 {
-    played *p = *state;
     call c = {0};
 
     p->is_held = true;
@@ -62,9 +60,8 @@ static void an_async_wait_ends_at_its_time(void **state)
 }
 
 /* About once a second, and not in step with others. */
-static void a_wait_looks_about_every_second(void **state)
+CALM_TEST(a_wait_looks_about_every_second)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
@@ -75,9 +72,8 @@ static void a_wait_looks_about_every_second(void **state)
                     SECOND * FAKE_MS);
 }
 
-static void a_try_without_an_answer_takes_the_commands_time(void **state)
+CALM_TEST(a_try_without_an_answer_takes_the_commands_time)
 {
-    played *p = *state;
     uint64_t began = fake_world_now(p->world);
     unsigned connects = p->connects;
     lk_hold *hold = NULL;
@@ -97,9 +93,8 @@ static void a_try_without_an_answer_takes_the_commands_time(void **state)
 static const lk_acquire_options short_lease = {LK_ACQUIRE_OPTIONS_INIT,
                                                .lease_ms = 100};
 
-static void a_try_that_is_answered_too_late_holds_nothing(void **state)
+CALM_TEST(a_try_that_is_answered_too_late_holds_nothing)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     played_ways(p, 0, 300);
@@ -113,9 +108,8 @@ static void a_try_that_is_answered_too_late_holds_nothing(void **state)
     assert_int_equal(p->counts[PLAYED_LEAVE], 1);
 }
 
-static void a_wait_that_is_answered_too_late_goes_on(void **state)
+CALM_TEST(a_wait_that_is_answered_too_late_goes_on)
 {
-    played *p = *state;
     call c = {0};
 
     played_ways(p, 0, 300);
@@ -139,9 +133,8 @@ static void a_wait_that_is_answered_too_late_goes_on(void **state)
 
 /* ---- leases ---------------------------------------------------------------------- */
 
-static void a_watchdog_hold_is_renewed_at_every_third_for_hours(void **state)
+CALM_TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
     unsigned renewals = 0;
     uint64_t last;
@@ -182,9 +175,8 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     s->calls++;
 }
 
-static void a_fixed_lease_ends_less_the_drift_and_says_so_then(void **state)
+CALM_TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then)
 {
-    played *p = *state;
     sight s = {.p = p};
     uint64_t sent = fake_world_now(p->world);
     lk_hold *hold = hold_for(p, HOUR);
@@ -206,9 +198,8 @@ static void a_fixed_lease_ends_less_the_drift_and_says_so_then(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void without_answers_a_hold_is_lost_at_its_deadline(void **state)
+CALM_TEST(without_answers_a_hold_is_lost_at_its_deadline)
 {
-    played *p = *state;
     sight s = {.p = p};
     uint64_t sent = fake_world_now(p->world);
     uint64_t deadline = lk__deadline_ns(sent, 30 * SECOND);
@@ -234,10 +225,9 @@ static void is_locked(played *p, call *c)
 }
 
 /* What a server that has much to do answers late is answered all the same. */
-static void a_connection_is_kept_as_long_as_answers_come(void **state)
+CALM_TEST(a_connection_is_kept_as_long_as_answers_come)
 {
     enum { ASKED = 4 };
-    played *p = *state;
     fake_link *commands = fake_world_link(p->world, 0);
     call calls[ASKED] = {{0}};
 
@@ -258,9 +248,8 @@ static void a_connection_is_kept_as_long_as_answers_come(void **state)
 }
 
 /* A renewal is tried again until the deadline, not only once. */
-static void a_hold_survives_an_outage_shorter_than_its_lease(void **state)
+CALM_TEST(a_hold_survives_an_outage_shorter_than_its_lease)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
@@ -276,10 +265,8 @@ static void a_hold_survives_an_outage_shorter_than_its_lease(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void
-a_process_that_was_stopped_beyond_the_lease_has_lost_it(void **state)
+CALM_TEST(a_process_that_was_stopped_beyond_the_lease_has_lost_it)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
@@ -291,14 +278,13 @@ a_process_that_was_stopped_beyond_the_lease_has_lost_it(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-static void a_release_without_an_answer_takes_the_commands_time(void **state)
+CALM_TEST(a_release_without_an_answer_takes_the_commands_time)
 {
-    played *p = *state;
     lk_hold *hold = hold_for(p, HOUR);
     uint64_t began = fake_world_now(p->world);
 
     p->answers[PLAYED_RELEASE] = played_silence;
-    assert_status(lk_hold_release(hold), LK_EINDOUBT);
+    assert_status(lk_hold_release(hold), LK_EPENDING);
     assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
     p->answers[PLAYED_RELEASE] = NULL;
     played_run_ms(p, 10 * SECOND);
@@ -307,28 +293,70 @@ static void a_release_without_an_answer_takes_the_commands_time(void **state)
 
 /* ---- connections ------------------------------------------------------------------- */
 
-static void an_outage_ends_waits_after_offline_ms(void **state)
+/* One that has a limit; not one without. */
+CALM_TEST(an_outage_ends_waits_after_offline_ms)
 {
-    played *p = *state;
-    call c = {0};
+    static call c, forever;
 
+    c = forever = (call){0};
     p->is_held = true;
     assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &forever),
+                  LK_OK);
+    assert_status(lk_lock_acquire_async(p->lock, (int64_t)HOUR, NULL,
                                         call_on_acquire, &c),
                   LK_OK);
     played_run_ms(p, 100);
     p->connect_answer = -ECONNREFUSED;
     played_break(p);
+    played_run_ms(p, 1); /* until the client knows */
     played_run_ms(p, 5 * SECOND - 1);
     assert_int_equal(atomic_load(&c.ends), 0);
     played_run_ms(p, 1);
     assert_int_equal(atomic_load(&c.ends), 1);
     assert_status(c.status, LK_EOFFLINE);
+    played_run_ms(p, 100 * SECOND);
+    assert_int_equal(atomic_load(&forever.ends), 0);
+    p->connect_answer = 0;
+    p->is_held = false;
+    played_run_ms(p, 2 * SECOND);
+    assert_int_equal(atomic_load(&forever.ends), 1);
+    assert_status(forever.status, LK_OK);
+    assert_status(lk_hold_release(forever.hold), LK_OK);
 }
 
-static void a_short_outage_ends_nothing(void **state)
+/* To the millisecond: a wait and a question alike, each time. */
+CALM_TEST(a_call_in_an_outage_waits_for_the_commands_time)
 {
-    played *p = *state;
+    lk_hold *none = NULL;
+    bool is_locked;
+
+    p->connect_answer = -ECONNREFUSED;
+    played_break(p);
+    played_run_ms(p, 10 * SECOND);
+    for (int i = 0; i < 3; i++) {
+        uint64_t began = fake_world_now(p->world);
+
+        assert_status(lk_lock_acquire(p->lock, (int64_t)HOUR, NULL, &none),
+                      LK_EOFFLINE);
+        assert_int_equal(fake_world_now(p->world) - began,
+                         2 * SECOND * FAKE_MS);
+        assert_status(lk_lock_acquire(p->lock, 0, NULL, &none), LK_EOFFLINE);
+        assert_int_equal(fake_world_now(p->world) - began,
+                         4 * SECOND * FAKE_MS);
+        assert_status(lk_lock_is_locked(p->lock, &is_locked), LK_EOFFLINE);
+        assert_int_equal(fake_world_now(p->world) - began,
+                         6 * SECOND * FAKE_MS);
+        played_run_ms(p, 10 * SECOND);
+        began = fake_world_now(p->world);
+        assert_status(lk_lock_acquire(p->lock, 500, NULL, &none), LK_ETIMEDOUT);
+        assert_int_equal(fake_world_now(p->world) - began, 500 * FAKE_MS);
+        played_run_ms(p, 10 * SECOND);
+    }
+}
+
+CALM_TEST(a_short_outage_ends_nothing)
+{
     call c = {0};
 
     p->is_held = true;
@@ -351,9 +379,8 @@ static void a_short_outage_ends_nothing(void **state)
 }
 
 /* At once, then with jitter under a limit that doubles from 20 ms to 1 s. */
-static void attempts_to_connect_come_ever_more_slowly(void **state)
+CALM_TEST(attempts_to_connect_come_ever_more_slowly)
 {
-    played *p = *state;
     unsigned connects = p->connects;
     uint64_t began = fake_world_now(p->world), last = began;
 
@@ -373,12 +400,11 @@ static void attempts_to_connect_come_ever_more_slowly(void **state)
     assert_in_range(p->connects, 2 * 2 * 3600, 2 * 5 * 3600);
 }
 
-static void a_server_that_takes_no_stream_is_given_up_in_time(void **state)
+CALM_TEST(a_server_that_takes_no_stream_is_given_up_in_time)
 {
-    played *p = *state;
     unsigned connects;
 
-    p->connect_answer = FAKE_SILENT;
+    p->connect_answer = SIM_SILENT;
     played_break(p);
     played_run_ms(p, 100);
     connects = p->connects;
@@ -388,9 +414,8 @@ static void a_server_that_takes_no_stream_is_given_up_in_time(void **state)
     assert_int_equal(p->connects, connects + 2);
 }
 
-static void an_idle_connection_is_asked_after_three_seconds(void **state)
+CALM_TEST(an_idle_connection_is_asked_after_three_seconds)
 {
-    played *p = *state;
     unsigned pings = p->pings;
 
     played_run_ms(p, 30 * SECOND);
@@ -403,9 +428,8 @@ static void an_idle_connection_is_asked_after_three_seconds(void **state)
 
 /* ---- questions ----------------------------------------------------------------------- */
 
-static void a_question_without_an_answer_takes_the_commands_time(void **state)
+CALM_TEST(a_question_without_an_answer_takes_the_commands_time)
 {
-    played *p = *state;
     uint64_t began = fake_world_now(p->world);
     bool locked = true;
 
@@ -423,17 +447,17 @@ static void come_back(void *data)
 }
 
 /* It is sent when the connection is back, and its time is not prolonged. */
-static void a_question_that_was_sent_late_is_in_doubt_at_its_time(void **state)
+CALM_TEST(a_question_that_was_sent_late_is_in_doubt_at_its_time)
 {
-    played *p = *state;
     uint64_t began = fake_world_now(p->world);
 
     p->answers[PLAYED_FORCE] = played_silence;
     p->connect_answer = -ECONNREFUSED;
     played_break(p);
-    played_run_ms(p, 0);
+    played_run_ms(p, 1); /* until the client knows */
+    began += FAKE_MS;
     fake_world_at(p->world, began + 300 * FAKE_MS, come_back, p);
-    assert_status(lk_lock_force_release(p->lock), LK_EINDOUBT);
+    assert_status(lk_lock_force_release(p->lock), LK_EPENDING);
     assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
     assert_int_equal(p->counts[PLAYED_FORCE], 1);
 }
@@ -446,8 +470,8 @@ static uint64_t life(uint64_t seed)
     played *p = played_new(seed, NULL);
     uint64_t trace;
 
-    fake_world_settings(p->world)->jitter_ns = 5 * FAKE_MS;
-    fake_world_settings(p->world)->piece_limit = 7;
+    p->world->path->jitter_ns[SIM_THERE] = 5 * FAKE_MS;
+    p->world->path->jitter_ns[SIM_BACK] = 5 * FAKE_MS;
     for (int i = 0; i < 20; i++) {
         lk_hold *hold = NULL;
 
@@ -459,12 +483,12 @@ static uint64_t life(uint64_t seed)
             played_break(p);
         p->is_held = fake_world_random(p->world, 4) == 0;
     }
-    trace = fake_world_trace(p->world);
+    trace = p->world->schedule.trace;
     played_free(p);
     return trace;
 }
 
-static void the_same_seed_gives_the_same_life(NO_STATE)
+CHECK_TEST(the_same_seed_gives_the_same_life)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         assert_true(life(seed) == life(seed));
@@ -475,14 +499,14 @@ static void the_same_seed_gives_the_same_life(NO_STATE)
 /* ---- the world's other gifts ------------------------------------------------------ */
 
 /* Two clients with one id would be one to the server. */
-static void without_random_numbers_there_is_no_client(NO_STATE)
+CHECK_TEST(without_random_numbers_there_is_no_client)
 {
     static const fake_server nobody = {0};
     fake_world *world = fake_world_new(1, &nobody, NULL);
     lk_client *client = NULL;
 
-    fake_world_settings(world)->no_random = true;
-    assert_status(lk__client_open_in(&client, fake_world_base(world),
+    world->process.no_random = true;
+    assert_status(lk__client_open_in(&client, &world->process.base,
                                      "redis://server", NULL),
                   LK_ENOMEM);
     assert_non_null(strstr(lk_last_error(), "random"));
@@ -491,45 +515,13 @@ static void without_random_numbers_there_is_no_client(NO_STATE)
 }
 
 /* A redlock's token is one more id. */
-static void without_random_numbers_there_is_no_token(void **state)
+CALM_TEST(without_random_numbers_there_is_no_token)
 {
-    played *p = *state;
     lk_redlock *redlock = NULL;
     lk_hold *hold = NULL;
 
     assert_status(lk_redlock_new(&redlock, &p->client, 1, "r", NULL), LK_OK);
-    fake_world_settings(p->world)->no_random = true;
+    p->world->process.no_random = true;
     assert_status(lk_redlock_acquire(redlock, 1000, NULL, &hold), LK_ENOMEM);
     lk_redlock_free(redlock);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_random_numbers_there_is_no_client),
-        CALM_TEST(without_random_numbers_there_is_no_token),
-        CALM_TEST(a_blocking_wait_ends_at_its_time),
-        CALM_TEST(an_async_wait_ends_at_its_time),
-        CALM_TEST(a_wait_looks_about_every_second),
-        CALM_TEST(a_try_without_an_answer_takes_the_commands_time),
-        CALM_TEST(a_try_that_is_answered_too_late_holds_nothing),
-        CALM_TEST(a_wait_that_is_answered_too_late_goes_on),
-        CALM_TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours),
-        CALM_TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then),
-        CALM_TEST(without_answers_a_hold_is_lost_at_its_deadline),
-        CALM_TEST(a_connection_is_kept_as_long_as_answers_come),
-        CALM_TEST(a_hold_survives_an_outage_shorter_than_its_lease),
-        CALM_TEST(a_process_that_was_stopped_beyond_the_lease_has_lost_it),
-        CALM_TEST(a_release_without_an_answer_takes_the_commands_time),
-        CALM_TEST(an_outage_ends_waits_after_offline_ms),
-        CALM_TEST(a_short_outage_ends_nothing),
-        CALM_TEST(attempts_to_connect_come_ever_more_slowly),
-        CALM_TEST(a_server_that_takes_no_stream_is_given_up_in_time),
-        CALM_TEST(an_idle_connection_is_asked_after_three_seconds),
-        CALM_TEST(a_question_without_an_answer_takes_the_commands_time),
-        CALM_TEST(a_question_that_was_sent_late_is_in_doubt_at_its_time),
-        cmocka_unit_test(the_same_seed_gives_the_same_life),
-    };
-
-    return cmocka_run_group_tests_name("seam_time", tests, NULL, NULL);
 }

@@ -92,9 +92,10 @@ static void assert_granted_since(scene *s, int i, uint64_t sent)
     assert_status(lk_hold_release(s->calls[i].hold), LK_OK);
 }
 
-static void a_grant_lasts_from_when_a_slow_touch_was_sent(void **state)
+#define TEST(name) CHECK_TEST_OF(name, scene *s, setup, teardown)
+
+TEST(a_grant_lasts_from_when_a_slow_touch_was_sent)
 {
-    scene *s = *state;
     uint64_t sent;
 
     played_ways(s->p, 600, 1);
@@ -104,10 +105,8 @@ static void a_grant_lasts_from_when_a_slow_touch_was_sent(void **state)
     assert_granted_since(s, 1, sent);
 }
 
-static void
-a_grant_lasts_from_when_a_touch_with_a_slow_answer_was_sent(void **state)
+TEST(a_grant_lasts_from_when_a_touch_with_a_slow_answer_was_sent)
 {
-    scene *s = *state;
     uint64_t sent;
 
     played_ways(s->p, 1, 600);
@@ -125,9 +124,8 @@ a_grant_lasts_from_when_a_touch_with_a_slow_answer_was_sent(void **state)
  * the third it knows nothing. Both look for themselves, and what the touch said
  * is no proof for them.
  */
-static void a_claim_whose_ticket_is_another_looks_for_itself(void **state)
+TEST(a_claim_whose_ticket_is_another_looks_for_itself)
 {
-    scene *s = *state;
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] = TOUCHED(":1\r\n:9\r\n:0\r\n");
@@ -142,9 +140,8 @@ static void a_claim_whose_ticket_is_another_looks_for_itself(void **state)
 }
 
 /* The first one's ticket is right, so it need not look. */
-static void a_claim_whose_ticket_is_right_does_not_look(void **state)
+TEST(a_claim_whose_ticket_is_right_does_not_look)
 {
-    scene *s = *state;
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] = TOUCHED(":1\r\n:2\r\n:3\r\n");
@@ -154,9 +151,8 @@ static void a_claim_whose_ticket_is_right_does_not_look(void **state)
 }
 
 /* Whose turn it is looks, and nobody else. */
-static void a_touch_says_whose_turn_it_is(void **state)
+TEST(a_touch_says_whose_turn_it_is)
 {
-    scene *s = *state;
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] =
@@ -171,9 +167,8 @@ static void a_touch_says_whose_turn_it_is(void **state)
 }
 
 /* It has its grant by then, and needs no look. */
-static void a_touch_may_name_one_that_was_granted_meanwhile(void **state)
+TEST(a_touch_may_name_one_that_was_granted_meanwhile)
 {
-    scene *s = *state;
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] =
@@ -193,9 +188,8 @@ static void a_touch_may_name_one_that_was_granted_meanwhile(void **state)
 }
 
 /* All that were touched have come in, and nobody of them touches again. */
-static void others_come_in_though_nobody_here_waits_any_more(void **state)
+TEST(others_come_in_though_nobody_here_waits_any_more)
 {
-    scene *s = *state;
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] =
@@ -213,9 +207,8 @@ static void others_come_in_though_nobody_here_waits_any_more(void **state)
 }
 
 /* One that looked for itself holds, and others may come in beside it. */
-static void others_come_in_behind_one_that_looked_for_itself(void **state)
+TEST(others_come_in_behind_one_that_looked_for_itself)
 {
-    scene *s = *state;
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] =
@@ -228,21 +221,4 @@ static void others_come_in_behind_one_that_looked_for_itself(void **state)
     assert_status(call_wait(&s->calls[0], NULL), LK_OK);
     assert_int_equal(p->counts[PLAYED_PASS], 1);
     assert_status(lk_hold_release(s->calls[0].hold), LK_OK);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_grant_lasts_from_when_a_slow_touch_was_sent),
-        TEST(a_grant_lasts_from_when_a_touch_with_a_slow_answer_was_sent),
-        TEST(a_claim_whose_ticket_is_another_looks_for_itself),
-        TEST(a_claim_whose_ticket_is_right_does_not_look),
-        TEST(a_touch_says_whose_turn_it_is),
-        TEST(a_touch_may_name_one_that_was_granted_meanwhile),
-        TEST(others_come_in_though_nobody_here_waits_any_more),
-        TEST(others_come_in_behind_one_that_looked_for_itself),
-    };
-
-    return cmocka_run_group_tests_name("seam_touch", tests, NULL, NULL);
 }

@@ -9,11 +9,10 @@
 #include "support/playing.h"
 
 static const char text[] =
-    "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 30000 1 n";
+    "latchkey2 lock 00000000-0000-4000-8000-000000000000:7 500 510 30000 1 n";
 
-static void an_import_asks_once_and_has_the_fence_of_the_answer(void **state)
+PLAYED_TEST(an_import_asks_once_and_has_the_fence_of_the_answer)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
@@ -30,33 +29,25 @@ static void an_import_asks_once_and_has_the_fence_of_the_answer(void **state)
 }
 
 /* The lease counts from when the server was asked. */
-static void an_import_that_is_answered_after_the_lease_is_lost(void **state)
+PLAYED_TEST(an_import_that_is_answered_after_the_lease_is_lost)
 {
     static const char brief[] =
-        "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 100 "
+        "latchkey2 lock 00000000-0000-4000-8000-000000000000:7 500 510 100 "
         "0 n";
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
     played_ways(p, 0, 300);
     assert_status(lk_lock_import(p->lock, brief, NULL, &hold), LK_ELOST);
     assert_null(hold);
-    /* It was this client's at the server. What is borrowed never is. */
-    played_run_ms(p, 1000);
-    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
-    assert_status(lk_lock_import(p->lock, brief, &borrow, &hold), LK_ELOST);
-    assert_null(hold);
+    /* It was this client's at the server. */
     played_run_ms(p, 1000);
     assert_int_equal(p->counts[PLAYED_LEAVE], 1);
 }
 
 /* What is exported is neither acquired nor released by the one that takes it over. */
-static void an_import_while_the_connection_is_away_waits_for_it(void **state)
+PLAYED_TEST(an_import_while_the_connection_is_away_waits_for_it)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
@@ -72,9 +63,8 @@ static void an_import_while_the_connection_is_away_waits_for_it(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void an_import_without_an_answer_may_be_tried_again(void **state)
+PLAYED_TEST(an_import_without_an_answer_may_be_tried_again)
 {
-    played *p = *state;
     uint64_t began = played_now_ms(p);
     lk_hold *hold = NULL;
 
@@ -96,9 +86,8 @@ static void answer_again(void *data)
     ((played *)data)->answers[PLAYED_IMPORT] = NULL;
 }
 
-static void an_import_whose_answer_is_lost_is_asked_again(void **state)
+PLAYED_TEST(an_import_whose_answer_is_lost_is_asked_again)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
@@ -111,60 +100,8 @@ static void an_import_whose_answer_is_lost_is_asked_again(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static void a_borrowed_hold_keeps_the_fence_of_the_text(void **state)
+PLAYED_TEST(an_import_without_a_server_is_offline)
 {
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    played *p = *state;
-    lk_hold *hold = NULL, *again = NULL;
-
-    p->is_held = true;
-    assert_status(lk_lock_import(p->lock, text, &borrow, &hold), LK_OK);
-    assert_status(lk_lock_import(p->lock, text, &borrow, &again), LK_OK);
-    assert_int_equal(p->counts[PLAYED_CONFIRM], 2);
-    assert_int_equal(p->counts[PLAYED_IMPORT], 0);
-    assert_int_equal(lk_hold_fence(hold), 510);
-    assert_status(lk_hold_release(hold), LK_OK);
-    assert_status(lk_hold_release(again), LK_OK);
-}
-
-/* A borrow that is under way, and the import of the same text meanwhile. */
-typedef struct import_call {
-    played *p;
-    lk_status status;
-    lk_hold *hold;
-} import_call;
-
-static void import_it(void *data)
-{
-    import_call *c = data;
-
-    c->status = lk_lock_import(c->p->lock, text, NULL, &c->hold);
-}
-
-static void an_import_does_not_wait_for_a_borrow_of_its_client(void **state)
-{
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = LK_BORROW};
-    import_call c = {.p = *state, .status = LK_EINVAL};
-    played *p = *state;
-    lk_hold *borrowed = NULL;
-
-    p->is_held = true;
-    p->answers[PLAYED_CONFIRM] = played_silence;
-    fake_world_at(p->world, fake_world_now(p->world) + 10 * FAKE_MS, import_it,
-                  &c);
-    assert_status(lk_lock_import(p->lock, text, &borrow, &borrowed),
-                  LK_EINDOUBT);
-    assert_null(borrowed);
-    assert_status(c.status, LK_OK);
-    assert_int_equal(lk_hold_fence(c.hold), 1000);
-    assert_status(lk_hold_release(c.hold), LK_OK);
-}
-
-static void an_import_without_a_server_is_offline(void **state)
-{
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->connect_answer = -ECONNREFUSED;
@@ -180,9 +117,8 @@ static void shut_down(void *data)
     (void)lk_client_shutdown(((played *)data)->client, 0);
 }
 
-static void a_shutdown_ends_an_import_under_way(void **state)
+PLAYED_TEST(a_shutdown_ends_an_import_under_way)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
@@ -194,9 +130,8 @@ static void a_shutdown_ends_an_import_under_way(void **state)
     assert_int_equal(p->counts[PLAYED_RELEASE], 0);
 }
 
-static void what_the_server_does_not_know_is_lost(void **state)
+PLAYED_TEST(what_the_server_does_not_know_is_lost)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->answers[PLAYED_IMPORT] = PLAYED_LOST("2");
@@ -212,9 +147,8 @@ static void what_the_server_does_not_know_is_lost(void **state)
 }
 
 /* One that was asked twice, as its first answer was lost, goes on from there. */
-static void an_import_lasts_no_longer_than_is_left(void **state)
+PLAYED_TEST(an_import_lasts_no_longer_than_is_left)
 {
-    played *p = *state;
     lk_hold *hold = NULL;
 
     p->answers[PLAYED_IMPORT] = "*4\r\n:1\r\n:530\r\n:1000\r\n:63\r\n";
@@ -225,9 +159,8 @@ static void an_import_lasts_no_longer_than_is_left(void **state)
 
 /* A look was answered before the pushed grant came: the hold is exported by
    then, and that grant must not give it back. */
-static void a_late_grant_leaves_an_exported_hold_alone(void **state)
+PLAYED_TEST(a_late_grant_leaves_an_exported_hold_alone)
 {
-    played *p = *state;
     char exported[LK_EXPORT_SIZE];
     call c = {0};
 
@@ -247,24 +180,4 @@ static void a_late_grant_leaves_an_exported_hold_alone(void **state)
     assert_int_equal(played_stats(p).grants_void, 0);
     assert_int_equal(played_stats(p).holding, 0);
     assert_true(p->is_held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLAYED_TEST(an_import_asks_once_and_has_the_fence_of_the_answer),
-        PLAYED_TEST(an_import_that_is_answered_after_the_lease_is_lost),
-        PLAYED_TEST(an_import_while_the_connection_is_away_waits_for_it),
-        PLAYED_TEST(an_import_without_an_answer_may_be_tried_again),
-        PLAYED_TEST(an_import_whose_answer_is_lost_is_asked_again),
-        PLAYED_TEST(a_borrowed_hold_keeps_the_fence_of_the_text),
-        PLAYED_TEST(an_import_does_not_wait_for_a_borrow_of_its_client),
-        PLAYED_TEST(an_import_without_a_server_is_offline),
-        PLAYED_TEST(a_shutdown_ends_an_import_under_way),
-        PLAYED_TEST(what_the_server_does_not_know_is_lost),
-        PLAYED_TEST(an_import_lasts_no_longer_than_is_left),
-        PLAYED_TEST(a_late_grant_leaves_an_exported_hold_alone),
-    };
-
-    return cmocka_run_group_tests_name("seam_transfer", tests, NULL, NULL);
 }

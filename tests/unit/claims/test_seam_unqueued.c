@@ -89,20 +89,18 @@ static void begin_before_and_after_the_inbox(waiting *w, int64_t second_ms)
     assert_int_equal(w->p->waiter_count, 0);
 }
 
-static void calls_stay_in_order_while_the_inbox_comes(void **state)
-{
-    waiting *w = *state;
+#define TEST(name) CHECK_TEST_OF(name, waiting *w, setup, teardown)
 
+TEST(calls_stay_in_order_while_the_inbox_comes)
+{
     begin_before_and_after_the_inbox(w, LK_FOREVER);
     played_run_ms(w->p, 100);
     assert_queued_in_order(w, CALLS);
 }
 
 /* The one for which the others stay behind waits no more. */
-static void one_that_gives_up_keeps_nobody_behind(void **state)
+TEST(one_that_gives_up_keeps_nobody_behind)
 {
-    waiting *w = *state;
-
     begin_before_and_after_the_inbox(w, 45);
     played_run_ms(w->p, 100);
     assert_status(w->calls[1].status, LK_EINDOUBT);
@@ -110,10 +108,8 @@ static void one_that_gives_up_keeps_nobody_behind(void **state)
 }
 
 /* Its answer is lost, and whether it can queue is another question by then. */
-static void a_connection_that_breaks_keeps_nobody_behind(void **state)
+TEST(a_connection_that_breaks_keeps_nobody_behind)
 {
-    waiting *w = *state;
-
     begin_before_and_after_the_inbox(w, LK_FOREVER);
     played_break(w->p);
     played_run_ms(w->p, 2500);
@@ -124,10 +120,9 @@ static void a_connection_that_breaks_keeps_nobody_behind(void **state)
 
 /* One that could queue would be told; this one tries once a second, whatever the
    others of its client are answered. */
-static void without_an_inbox_each_call_tries_once_a_second(void **state)
+TEST(without_an_inbox_each_call_tries_once_a_second)
 {
     enum { SECONDS = 10 };
-    waiting *w = *state;
 
     w->p->connect_answer = -ECONNREFUSED;
     for (size_t i = 0; i < CALLS; i++)
@@ -150,10 +145,8 @@ static size_t holder(const waiting *w)
     return i;
 }
 
-static void without_an_inbox_each_call_comes_in_at_last(void **state)
+TEST(without_an_inbox_each_call_comes_in_at_last)
 {
-    waiting *w = *state;
-
     w->p->connect_answer = -ECONNREFUSED;
     for (size_t i = 0; i < CALLS; i++)
         begin(w, i);
@@ -174,10 +167,8 @@ static void without_an_inbox_each_call_comes_in_at_last(void **state)
 }
 
 /* From then on they queue, in their order. */
-static void an_inbox_that_comes_late_has_them_queue_in_order(void **state)
+TEST(an_inbox_that_comes_late_has_them_queue_in_order)
 {
-    waiting *w = *state;
-
     w->p->connect_answer = -ECONNREFUSED;
     for (size_t i = 0; i < CALLS; i++)
         begin(w, i);
@@ -185,19 +176,4 @@ static void an_inbox_that_comes_late_has_them_queue_in_order(void **state)
     w->p->connect_answer = 0;
     played_run_ms(w->p, 3000);
     assert_queued_in_order(w, CALLS);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(calls_stay_in_order_while_the_inbox_comes),
-        TEST(one_that_gives_up_keeps_nobody_behind),
-        TEST(a_connection_that_breaks_keeps_nobody_behind),
-        TEST(without_an_inbox_each_call_tries_once_a_second),
-        TEST(without_an_inbox_each_call_comes_in_at_last),
-        TEST(an_inbox_that_comes_late_has_them_queue_in_order),
-    };
-
-    return cmocka_run_group_tests_name("seam_unqueued", tests, NULL, NULL);
 }

@@ -340,7 +340,7 @@ static void a_hold_lasts_from_when_its_extension_was_sent(played *p, ways w)
 static void
 an_imported_hold_lasts_from_when_it_was_asked_about(played *p, ways w)
 {
-    static const char text[] = "latchkey1 lock - "
+    static const char text[] = "latchkey2 lock "
                                "00000000-0000-4000-8000-000000000000:7 "
                                "500 510 30000 1 n";
     uint64_t sent = now(p);
@@ -417,7 +417,7 @@ static void a_late_extension_does_not_bring_a_hold_back(NO_STATE)
     played_free(p);
 }
 
-int main(void)
+int test_seam_ways(void)
 {
     const struct CMUnitTest tests[] = {
         EACH_WAY(slow, a_hold_lasts_from_when_the_acquire_was_sent),

@@ -8,7 +8,7 @@
 #include "claims/under.h"
 #include "support/check.h"
 
-#define UUID "01234567-89ab-cdef-0123-456789abcde"
+#define UUID "0123456789abcdef0123456789abcde"
 
 static lk__under under;
 
@@ -18,7 +18,7 @@ static void take(const char *text)
     lk__under_init(&under, NULL, text);
 }
 
-static void none_are_named_by_no_text(NO_STATE)
+CHECK_TEST(none_are_named_by_no_text)
 {
     take(NULL);
     assert_int_equal(under.count, 0);
@@ -26,7 +26,7 @@ static void none_are_named_by_no_text(NO_STATE)
     assert_int_equal(under.count, 0);
 }
 
-static void what_is_no_uuid_is_passed_over(NO_STATE)
+CHECK_TEST(what_is_no_uuid_is_passed_over)
 {
     take(" x " UUID " " UUID "1  " UUID "22 " UUID "} " UUID "2");
     assert_int_equal(under.count, 2);
@@ -34,9 +34,9 @@ static void what_is_no_uuid_is_passed_over(NO_STATE)
     assert_string_equal(under.ids[1], UUID "2");
 }
 
-static void the_last_ones_are_kept(NO_STATE)
+CHECK_TEST(the_last_ones_are_kept)
 {
-    char text[16 * LK__UNDER_ID_SIZE] = "";
+    char text[16 * (LK__CLIENT_ID_SIZE + 1)] = "";
     size_t used = 0;
 
     for (int i = 0; i < LK__UNDER_MOST + 2; i++)
@@ -46,15 +46,4 @@ static void the_last_ones_are_kept(NO_STATE)
     assert_int_equal(under.count, LK__UNDER_MOST);
     assert_string_equal(under.ids[0], UUID "2");
     assert_string_equal(under.ids[LK__UNDER_MOST - 1], UUID "9");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(none_are_named_by_no_text),
-        cmocka_unit_test(what_is_no_uuid_is_passed_over),
-        cmocka_unit_test(the_last_ones_are_kept),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

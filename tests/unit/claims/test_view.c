@@ -49,20 +49,20 @@ static bool denies(uint64_t changed, uint64_t from)
     return is_denied;
 }
 
-static void one_that_was_asked_after_a_move_has_to_know_it(NO_STATE)
+CHECK_TEST(one_that_was_asked_after_a_move_has_to_know_it)
 {
     assert_true(denies(ASKED_AT - 1, 0));
     assert_true(denies(ASKED_AT, 0));
 }
 
-static void one_that_was_asked_before_a_move_says_nothing_of_it(NO_STATE)
+CHECK_TEST(one_that_was_asked_before_a_move_says_nothing_of_it)
 {
     assert_false(denies(ASKED_AT + 1, 0));
     assert_false(denies(ASKED_AT + 1, LK__NEVER - 1));
 }
 
 /* A failover is not taken for a move. */
-static void one_that_was_asked_before_an_election_denies_all_the_same(NO_STATE)
+CHECK_TEST(one_that_was_asked_before_an_election_denies_all_the_same)
 {
     assert_true(denies(ASKED_AT + 1, LK__NEVER));
 }
@@ -82,14 +82,14 @@ static bool is_denied_by_nobody(uint64_t from)
     return is_denied;
 }
 
-static void one_that_names_nobody_has_only_not_elected(NO_STATE)
+CHECK_TEST(one_that_names_nobody_has_only_not_elected)
 {
     assert_false(is_denied_by_nobody(0));
     assert_false(is_denied_by_nobody(LK__NEVER - 1));
     assert_true(is_denied_by_nobody(LK__NEVER));
 }
 
-static void one_that_has_said_nothing_denies_nobody(NO_STATE)
+CHECK_TEST(one_that_has_said_nothing_denies_nobody)
 {
     lk__view *view = view_new();
 
@@ -99,18 +99,4 @@ static void one_that_has_said_nothing_denies_nobody(NO_STATE)
     assert_false(lk__view_disagrees(view));
     lk__view_free(view);
     here.belief.from = 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_was_asked_after_a_move_has_to_know_it),
-        cmocka_unit_test(one_that_was_asked_before_a_move_says_nothing_of_it),
-        cmocka_unit_test(
-            one_that_was_asked_before_an_election_denies_all_the_same),
-        cmocka_unit_test(one_that_names_nobody_has_only_not_elected),
-        cmocka_unit_test(one_that_has_said_nothing_denies_nobody),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

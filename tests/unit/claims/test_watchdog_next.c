@@ -33,35 +33,22 @@ static void assert_about(double value, double expected)
     assert_true(value > expected * 0.99 && value <= expected);
 }
 
-static void a_hold_is_renewed_when_a_third_of_its_lease_has_passed(NO_STATE)
+CHECK_TEST(a_hold_is_renewed_when_a_third_of_its_lease_has_passed)
 {
     assert_about(next_of(&plain, 30000, 0), 10);
     assert_about(next_of(&plain, 300000, 0), 100);
     assert_about(next_of(&tended, 6000, 0), 2);
 }
 
-static void a_fixed_lease_is_not_looked_after_unless_its_kind_says_so(NO_STATE)
+CHECK_TEST(a_fixed_lease_is_not_looked_after_unless_its_kind_says_so)
 {
     assert_true(next_of(&plain, 30000, 600000) < 0);
     assert_about(next_of(&tended, 6000, 600000), 2);
 }
 
 /* By then Redisson's renewal of another reader may have cut it to 30 s. */
-static void what_is_tended_is_looked_after_every_ten_seconds(NO_STATE)
+CHECK_TEST(what_is_tended_is_looked_after_every_ten_seconds)
 {
     assert_about(next_of(&tended, 300000, 600000), 10);
     assert_about(next_of(&tended, 300000, 0), 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            a_hold_is_renewed_when_a_third_of_its_lease_has_passed),
-        cmocka_unit_test(
-            a_fixed_lease_is_not_looked_after_unless_its_kind_says_so),
-        cmocka_unit_test(what_is_tended_is_looked_after_every_ten_seconds),
-    };
-
-    return cmocka_run_group_tests_name("watchdog_next", tests, NULL, NULL);
 }

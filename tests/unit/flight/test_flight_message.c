@@ -12,7 +12,7 @@ static bool read_it(lk__flight_message *message, const char *text)
     return lk__flight_message_read(message, "u:7", text, strlen(text));
 }
 
-static void a_value_comes_with_its_message(NO_STATE)
+CHECK_TEST(a_value_comes_with_its_message)
 {
     lk__flight_message message;
 
@@ -27,7 +27,7 @@ static void a_value_comes_with_its_message(NO_STATE)
     assert_int_equal(message.size, 3);
 }
 
-static void an_error_comes_with_its_words(NO_STATE)
+CHECK_TEST(an_error_comes_with_its_words)
 {
     lk__flight_message message;
 
@@ -37,7 +37,7 @@ static void an_error_comes_with_its_words(NO_STATE)
     assert_int_equal(message.size, 0);
 }
 
-static void anything_else_is_only_a_hint(NO_STATE)
+CHECK_TEST(anything_else_is_only_a_hint)
 {
     static const char *const texts[] = {"",
                                         "u:7",
@@ -61,15 +61,4 @@ static void anything_else_is_only_a_hint(NO_STATE)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_false(read_it(&message, texts[i]));
     assert_false(lk__flight_message_read(&message, "", " 0 0 x", 6));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_comes_with_its_message),
-        cmocka_unit_test(an_error_comes_with_its_words),
-        cmocka_unit_test(anything_else_is_only_a_hint),
-    };
-
-    return cmocka_run_group_tests_name("flight_message", tests, NULL, NULL);
 }

@@ -114,9 +114,10 @@ static void assert_lands(scene *s, const char *text)
     assert_string_equal(s->text, text);
 }
 
-static void while_another_computes_it_looks_once_a_second(void **state)
+#define TEST(name) CHECK_TEST_OF(name, scene *s, setup, teardown)
+
+TEST(while_another_computes_it_looks_once_a_second)
 {
-    scene *s = *state;
     uint64_t first;
 
     s->p->answers[PLAYED_JOIN] = another;
@@ -130,9 +131,8 @@ static void while_another_computes_it_looks_once_a_second(void **state)
     assert_int_equal(s->begun, 0);
 }
 
-static void a_lease_that_ends_is_taken_over_at_once(void **state)
+TEST(a_lease_that_ends_is_taken_over_at_once)
 {
-    scene *s = *state;
     uint64_t before;
 
     s->p->answers[PLAYED_JOIN] = another;
@@ -148,14 +148,13 @@ static void a_lease_that_ends_is_taken_over_at_once(void **state)
 }
 
 /* A result that says what is no status is not handed on, as a value or otherwise. */
-static void a_status_that_is_none_is_not_believed(void **state)
+TEST(a_status_that_is_none_is_not_believed)
 {
     static const char *const forged[] = {
         "*4\r\n:1\r\n:5\r\n$0\r\n\r\n$5\r\nvalue\r\n",
         "*4\r\n:1\r\n:4294967296\r\n$0\r\n\r\n$5\r\nvalue\r\n",
         "*4\r\n:1\r\n:-4294967296\r\n$0\r\n\r\n$5\r\nvalue\r\n",
     };
-    scene *s = *state;
 
     for (unsigned i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
         s->p->answers[PLAYED_JOIN] = forged[i];
@@ -168,9 +167,8 @@ static void a_status_that_is_none_is_not_believed(void **state)
 }
 
 /* What was told while the subscription was on its way was not heard. */
-static void who_has_subscribed_looks_at_once(void **state)
+TEST(who_has_subscribed_looks_at_once)
 {
-    scene *s = *state;
     uint64_t subscribed;
 
     s->p->answers[PLAYED_JOIN] = another;
@@ -188,9 +186,8 @@ static void who_has_subscribed_looks_at_once(void **state)
 
 /* The look was answered "another computes" just before that one landed, and the
    message overtakes the answer. */
-static void an_answer_that_a_landing_overtook_is_not_waited_upon(void **state)
+TEST(an_answer_that_a_landing_overtook_is_not_waited_upon)
 {
-    scene *s = *state;
     uint64_t answered;
 
     s->p->answers[PLAYED_JOIN] = another;
@@ -209,9 +206,8 @@ static void an_answer_that_a_landing_overtook_is_not_waited_upon(void **state)
 
 /* The same where the message brings the value: it is for the call that came
    before the look; the one that came later looks once more. */
-static void a_call_that_a_landing_overtook_looks_again(void **state)
+TEST(a_call_that_a_landing_overtook_looks_again)
 {
-    scene *s = *state;
     uint64_t answered;
 
     s->p->answers[PLAYED_JOIN] = another;
@@ -248,9 +244,8 @@ static void land(scene *s)
     lk_flight_complete(s->ticket, LK_OK);
 }
 
-static void a_landing_under_way_is_waited_for(void **state)
+TEST(a_landing_under_way_is_waited_for)
 {
-    scene *s = *state;
     uint64_t before;
 
     lead(s);
@@ -264,10 +259,8 @@ static void a_landing_under_way_is_waited_for(void **state)
 }
 
 /* The connection was cut just before. */
-static void a_landing_that_was_not_sent_is_sent_before_the_end(void **state)
+TEST(a_landing_that_was_not_sent_is_sent_before_the_end)
 {
-    scene *s = *state;
-
     lead(s);
     played_break(s->p);
     played_run_ms(s->p, 0);
@@ -279,13 +272,12 @@ static void a_landing_that_was_not_sent_is_sent_before_the_end(void **state)
 }
 
 /* It could be had for as long as its claim lasts at the server. */
-static void a_landing_is_owed_no_longer_than_its_lease(void **state)
+TEST(a_landing_is_owed_no_longer_than_its_lease)
 {
-    scene *s = *state;
     uint64_t before;
 
     lead(s);
-    s->p->connect_answer = FAKE_SILENT;
+    s->p->connect_answer = SIM_SILENT;
     played_break(s->p);
     land(s);
     before = played_now_ms(s->p);
@@ -300,9 +292,8 @@ static void a_landing_is_owed_no_longer_than_its_lease(void **state)
 enum { BRIEF_MS = 300, TRIP_MS = 20 };
 
 /* The claim that the one before it asked for becomes one of its own in time. */
-static void who_leads_in_anothers_place_has_its_own_lease(void **state)
+TEST(who_leads_in_anothers_place_has_its_own_lease)
 {
-    scene *s = *state;
     const lk_flight_options brief = {LK_FLIGHT_OPTIONS_INIT,
                                      .lease_ms = BRIEF_MS};
     lk_flight *other = NULL;
@@ -342,10 +333,8 @@ static void assert_is_busy(scene *s)
 }
 
 /* The server need not be asked. */
-static void a_try_beside_the_own_leader_is_busy_at_once(void **state)
+TEST(a_try_beside_the_own_leader_is_busy_at_once)
 {
-    scene *s = *state;
-
     lead(s);
     begin_by(s, 0);
     played_run_ms(s->p, 0);
@@ -354,10 +343,8 @@ static void a_try_beside_the_own_leader_is_busy_at_once(void **state)
 }
 
 /* It was there before that led, behind the look or before it. */
-static void a_try_that_the_own_leader_overtook_is_busy_at_once(void **state)
+TEST(a_try_that_the_own_leader_overtook_is_busy_at_once)
 {
-    scene *s = *state;
-
     s->keeps = true;
     begin(s);
     begin_by(s, 0);
@@ -366,36 +353,12 @@ static void a_try_that_the_own_leader_overtook_is_busy_at_once(void **state)
     assert_is_busy(s);
 }
 
-static void a_try_that_comes_first_leads(void **state)
+TEST(a_try_that_comes_first_leads)
 {
-    scene *s = *state;
-
     s->keeps = true;
     begin_by(s, 0);
     begin_by(s, 0);
     played_run_ms(s->p, 3);
     assert_non_null(s->ticket);
     assert_is_busy(s);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(while_another_computes_it_looks_once_a_second),
-        TEST(a_lease_that_ends_is_taken_over_at_once),
-        TEST(a_status_that_is_none_is_not_believed),
-        TEST(who_has_subscribed_looks_at_once),
-        TEST(an_answer_that_a_landing_overtook_is_not_waited_upon),
-        TEST(a_call_that_a_landing_overtook_looks_again),
-        TEST(a_landing_under_way_is_waited_for),
-        TEST(a_landing_that_was_not_sent_is_sent_before_the_end),
-        TEST(a_landing_is_owed_no_longer_than_its_lease),
-        TEST(who_leads_in_anothers_place_has_its_own_lease),
-        TEST(a_try_beside_the_own_leader_is_busy_at_once),
-        TEST(a_try_that_the_own_leader_overtook_is_busy_at_once),
-        TEST(a_try_that_comes_first_leads),
-    };
-
-    return cmocka_run_group_tests_name("seam_flight", tests, NULL, NULL);
 }

@@ -85,12 +85,13 @@ static int level(bench *b, const char *id)
     return worst;
 }
 
-static void a_good_server_is_good_in_every_line(void **state)
+#define TEST(name) CHECK_TEST_OF(name, bench *b, setup, teardown)
+
+TEST(a_good_server_is_good_in_every_line)
 {
     static const char *const ids[] = {"version",     "eviction",    "memory",
                                       "persistence", "replication", "clients",
                                       "latency",     "clock",       "rights"};
-    bench *b = *state;
 
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
         assert_int_equal(level(b, ids[i]), LK_CHECK_OK);
@@ -102,10 +103,8 @@ static void a_good_server_is_good_in_every_line(void **state)
     assert_int_equal(b->health->rtt_max_us, 300);
 }
 
-static void an_old_server_or_a_cluster_will_not_do(void **state)
+TEST(an_old_server_or_a_cluster_will_not_do)
 {
-    bench *b = *state;
-
     set(b, "7.0.15", "5.0.14");
     assert_int_equal(level(b, "version"), LK_CHECK_FAIL);
     set(b, "standalone", "cluster");
@@ -115,10 +114,8 @@ static void an_old_server_or_a_cluster_will_not_do(void **state)
     assert_string_equal(b->health->version, "8.0.1");
 }
 
-static void a_server_that_evicts_is_found_out(void **state)
+TEST(a_server_that_evicts_is_found_out)
 {
-    bench *b = *state;
-
     set(b, "noeviction", "volatile-lru");
     assert_int_equal(level(b, "eviction"), LK_CHECK_WARN);
     set(b, "maxmemory:0", "maxmemory:100000000");
@@ -128,10 +125,8 @@ static void a_server_that_evicts_is_found_out(void **state)
     assert_int_equal(level(b, "memory"), LK_CHECK_WARN);
 }
 
-static void a_server_that_forgets_is_found_out(void **state)
+TEST(a_server_that_forgets_is_found_out)
 {
-    bench *b = *state;
-
     lk__free(b->facts.fsync);
     b->facts.fsync = lk__strdup("everysec");
     assert_int_equal(level(b, "persistence"), LK_CHECK_NOTE);
@@ -141,38 +136,30 @@ static void a_server_that_forgets_is_found_out(void **state)
     assert_int_equal(level(b, "persistence"), LK_CHECK_WARN);
 }
 
-static void a_replica_and_replicas_are_told_apart(void **state)
+TEST(a_replica_and_replicas_are_told_apart)
 {
-    bench *b = *state;
-
     set(b, "connected_slaves:0", "connected_slaves:2");
     assert_int_equal(level(b, "replication"), LK_CHECK_NOTE);
     set(b, "role:master", "role:slave");
     assert_int_equal(level(b, "replication"), LK_CHECK_FAIL);
 }
 
-static void a_server_full_of_clients_is_found_out(void **state)
+TEST(a_server_full_of_clients_is_found_out)
 {
-    bench *b = *state;
-
     set(b, "connected_clients:3", "connected_clients:9500");
     assert_int_equal(level(b, "clients"), LK_CHECK_WARN);
 }
 
-static void slow_answers_are_found_out(void **state)
+TEST(slow_answers_are_found_out)
 {
-    bench *b = *state;
-
     b->facts.rtts_us[0] = 900000;
     assert_int_equal(level(b, "latency"), LK_CHECK_WARN);
     b->facts.rtts_us[0] = b->facts.rtts_us[1] = b->facts.rtts_us[2] = 20000;
     assert_int_equal(level(b, "latency"), LK_CHECK_WARN);
 }
 
-static void a_clock_that_steps_is_found_out(void **state)
+TEST(a_clock_that_steps_is_found_out)
 {
-    bench *b = *state;
-
     b->facts.ahead_us = -5000000;
     assert_int_equal(level(b, "clock"), LK_CHECK_NOTE);
     b->facts.gained_us = 3000000;
@@ -183,10 +170,8 @@ static void a_clock_that_steps_is_found_out(void **state)
     assert_int_equal(level(b, "clock"), LK_CHECK_UNKNOWN);
 }
 
-static void a_certificate_that_ends_soon_is_found_out(void **state)
+TEST(a_certificate_that_ends_soon_is_found_out)
 {
-    bench *b = *state;
-
     assert_int_equal(level(b, "tls"), -1);
     b->facts.has_tls = true;
     b->facts.now = 1800000000;
@@ -208,10 +193,8 @@ static const char *text(bench *b, const char *id)
     return "";
 }
 
-static void numbers_read_as_people_write_them(void **state)
+TEST(numbers_read_as_people_write_them)
 {
-    bench *b = *state;
-
     b->facts.ahead_us = -100;
     assert_string_equal(text(b, "clock"),
                         "the server's clock is 0.000 s behind this host's");
@@ -223,10 +206,8 @@ static void numbers_read_as_people_write_them(void **state)
     assert_string_equal(text(b, "clients"), "1 connection");
 }
 
-static void what_is_denied_is_named_with_what_it_costs(void **state)
+TEST(what_is_denied_is_named_with_what_it_costs)
 {
-    bench *b = *state;
-
     b->facts.denials[0] =
         (lk__denial){LK_CHECK_WARN, "+publish", "nobody is told",
                      lk__strdup("NOPERM no publish")};
@@ -244,12 +225,11 @@ static void what_is_denied_is_named_with_what_it_costs(void **state)
 }
 
 /* Each of which has a line, as far as there is room. */
-static void nodes_that_have_failed_do_not_hide_it(void **state)
+TEST(nodes_that_have_failed_do_not_hide_it)
 {
     static const char line[] = "id 10.0.0.1:7000@17000 slave,fail - 0 0 1 "
                                "disconnected\n";
     enum { NODES = 100 };
-    bench *b = *state;
     char *text = lk__alloc(NODES * sizeof(line));
 
     assert_non_null(text);
@@ -270,10 +250,8 @@ static void need(bench *b, const char *needed)
     b->facts.needed = lk__strdup(needed);
 }
 
-static void what_min_replicas_to_write_would_do_is_said(void **state)
+TEST(what_min_replicas_to_write_would_do_is_said)
 {
-    bench *b = *state;
-
     need(b, "0");
     assert_int_equal(level(b, "min-replicas"), -1);
     b->facts.has_group = true;
@@ -321,10 +299,8 @@ static const lk_check *last_of(bench *b, const char *id)
     return last;
 }
 
-static void a_sentinel_that_does_not_know_the_others_is_named(void **state)
+TEST(a_sentinel_that_does_not_know_the_others_is_named)
 {
-    bench *b = *state;
-
     put_group(b, 2, 2);
     assert_int_equal(level(b, "sentinel"), LK_CHECK_OK);
     put_group(b, 2, 0);
@@ -349,10 +325,8 @@ static void a_sentinel_that_does_not_know_the_others_is_named(void **state)
     assert_true(strlen(last_of(b, "sentinel")->advice) < LK__REPORT_TEXT - 1);
 }
 
-static void a_server_that_tells_nothing_is_not_called_good(void **state)
+TEST(a_server_that_tells_nothing_is_not_called_good)
 {
-    bench *b = *state;
-
     lk__free(b->facts.info);
     b->facts.info = NULL;
     assert_int_equal(level(b, "version"), LK_CHECK_UNKNOWN);
@@ -360,28 +334,4 @@ static void a_server_that_tells_nothing_is_not_called_good(void **state)
     assert_int_equal(level(b, "persistence"), LK_CHECK_UNKNOWN);
     assert_int_equal(level(b, "replication"), LK_CHECK_UNKNOWN);
     assert_int_equal(level(b, "clients"), -1);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_good_server_is_good_in_every_line),
-        TEST(an_old_server_or_a_cluster_will_not_do),
-        TEST(a_server_that_evicts_is_found_out),
-        TEST(a_server_that_forgets_is_found_out),
-        TEST(a_replica_and_replicas_are_told_apart),
-        TEST(a_server_full_of_clients_is_found_out),
-        TEST(slow_answers_are_found_out),
-        TEST(a_clock_that_steps_is_found_out),
-        TEST(a_certificate_that_ends_soon_is_found_out),
-        TEST(numbers_read_as_people_write_them),
-        TEST(what_is_denied_is_named_with_what_it_costs),
-        TEST(nodes_that_have_failed_do_not_hide_it),
-        TEST(what_min_replicas_to_write_would_do_is_said),
-        TEST(a_sentinel_that_does_not_know_the_others_is_named),
-        TEST(a_server_that_tells_nothing_is_not_called_good),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,10 +109,10 @@ judge(bench *b, const char *id, lk_check_level level, const char *words)
     return found;
 }
 
-static void a_cluster_that_is_well_has_one_line_for_each_check(void **state)
-{
-    bench *b = *state;
+#define TEST(name) CHECK_TEST_OF(name, bench *b, setup, teardown)
 
+TEST(a_cluster_that_is_well_has_one_line_for_each_check)
+{
     judge(b, "slots", LK_CHECK_OK, "each master: 16384 slots are served");
     for (size_t i = 0; i < b->health->count; i++) {
         const lk_check *check = b->health->checks[i];
@@ -131,10 +131,8 @@ static void a_cluster_that_is_well_has_one_line_for_each_check(void **state)
     assert_string_equal(b->health->version, "7.0.15");
 }
 
-static void what_is_so_of_some_names_them(void **state)
+TEST(what_is_so_of_some_names_them)
 {
-    bench *b = *state;
-
     set(&b->facts[2].coverage, "yes");
     judge(b, "coverage", LK_CHECK_NOTE, "10.0.0.2:7000: one slot");
     set(&b->facts[3].coverage, "yes");
@@ -147,10 +145,8 @@ static void what_is_so_of_some_names_them(void **state)
     judge(b, "coverage", LK_CHECK_NOTE, "each master: one");
 }
 
-static void slots_without_a_master_fail(void **state)
+TEST(slots_without_a_master_fail)
 {
-    bench *b = *state;
-
     set(&b->facts[1].cluster, "cluster_state:fail\r\n"
                               "cluster_slots_assigned:16000\r\n");
     judge(b, "slots", LK_CHECK_FAIL, "384 slots have no master");
@@ -166,10 +162,8 @@ static void slots_without_a_master_fail(void **state)
     judge(b, "slots", LK_CHECK_UNKNOWN, "is not told");
 }
 
-static void nodes_that_do_not_hear_each_other_are_named(void **state)
+TEST(nodes_that_do_not_hear_each_other_are_named)
 {
-    bench *b = *state;
-
     set(&b->facts[0].nodes,
         "b 127.0.0.1:7001@17001 master,fail - 0 0 2 connected 1-2\n");
     judge(b, "bus", LK_CHECK_WARN, "the node 127.0.0.1:7001 has failed");
@@ -190,10 +184,8 @@ static void nodes_that_do_not_hear_each_other_are_named(void **state)
     judge(b, "bus", LK_CHECK_WARN, "10.0.0.4:7000: 3 MB wait");
 }
 
-static void settings_that_cost_names_are_told(void **state)
+TEST(settings_that_cost_names_are_told)
 {
-    bench *b = *state;
-
     set(&b->facts[0].migration, "no");
     judge(b, "migration", LK_CHECK_NOTE, "10.0.0.0:7000: ");
     for (size_t i = 0; i < MASTERS; i++)
@@ -208,10 +200,8 @@ static void settings_that_cost_names_are_told(void **state)
     judge(b, "failover", LK_CHECK_NOTE, "two may hold");
 }
 
-static void what_differs_is_told(void **state)
+TEST(what_differs_is_told)
 {
-    bench *b = *state;
-
     set(&b->facts[4].info, "redis_version:6.2.14\r\nrole:master\r\n");
     judge(b, "versions", LK_CHECK_NOTE,
           "10.0.0.0:7000 has version 7.0.15, and 10.0.0.4:7000 has 6.2.14");
@@ -226,10 +216,8 @@ static void what_differs_is_told(void **state)
     judge(b, "clocks", LK_CHECK_WARN, "1.240 s");
 }
 
-static void masters_that_are_away_fail(void **state)
+TEST(masters_that_are_away_fail)
 {
-    bench *b = *state;
-
     b->health = lk__health_judge_cluster(b->all, 1, "10.0.0.9:7000 (refused)");
     assert_non_null(b->health);
     assert_string_equal(b->health->checks[0]->id, "masters");
@@ -241,20 +229,4 @@ static void masters_that_are_away_fail(void **state)
     b->health = lk__health_judge_cluster(b->all, 0, "all");
     assert_int_equal(b->health->count, 1);
     assert_string_equal(b->health->version, "");
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_cluster_that_is_well_has_one_line_for_each_check),
-        TEST(what_is_so_of_some_names_them),
-        TEST(slots_without_a_master_fail),
-        TEST(nodes_that_do_not_hear_each_other_are_named),
-        TEST(settings_that_cost_names_are_told),
-        TEST(what_differs_is_told),
-        TEST(masters_that_are_away_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

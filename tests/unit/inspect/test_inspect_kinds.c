@@ -21,7 +21,7 @@ static void assert_trace(const char *key, lk__trace trace, const char *name)
     assert_string_equal(text, name);
 }
 
-static void a_name_is_found_in_each_of_its_keys(NO_STATE)
+CHECK_TEST(a_name_is_found_in_each_of_its_keys)
 {
     assert_trace("latchkey:{n}:r", LK__TRACE_RECORD, "n");
     assert_trace("latchkey:{a:b}:r", LK__TRACE_RECORD, "a:b");
@@ -29,7 +29,7 @@ static void a_name_is_found_in_each_of_its_keys(NO_STATE)
     assert_trace("n", LK__TRACE_NAME, "n");
 }
 
-static void a_name_with_a_tag_keeps_its_braces(NO_STATE)
+CHECK_TEST(a_name_with_a_tag_keeps_its_braces)
 {
     assert_trace("latchkey::a{tag}b:r", LK__TRACE_RECORD, "a{tag}b");
     assert_trace("latchkey::{tag}:r", LK__TRACE_RECORD, "{tag}");
@@ -38,7 +38,7 @@ static void a_name_with_a_tag_keeps_its_braces(NO_STATE)
     assert_trace("{tag}", LK__TRACE_NAME, "{tag}");
 }
 
-static void keys_that_tell_of_no_name_are_passed_over(NO_STATE)
+CHECK_TEST(keys_that_tell_of_no_name_are_passed_over)
 {
     char many[600];
 
@@ -55,7 +55,7 @@ static lk_kind kind_of(const char *layout)
     return lk__kind_of_layout((lk__text){layout, strlen(layout)});
 }
 
-static void a_record_says_the_kind(NO_STATE)
+CHECK_TEST(a_record_says_the_kind)
 {
     assert_int_equal(kind_of("2l"), LK_KIND_LOCK);
     assert_int_equal(kind_of("2w"), LK_KIND_RWLOCK);
@@ -99,7 +99,7 @@ static lk__fields read_fields(const char *const *texts)
     return fields;
 }
 
-static void a_hash_of_owners_is_a_lock(NO_STATE)
+CHECK_TEST(a_hash_of_owners_is_a_lock)
 {
     const char *const one[] = {UUID ":7", "2", NULL};
     lk__fields fields = read_fields(one);
@@ -111,7 +111,7 @@ static void a_hash_of_owners_is_a_lock(NO_STATE)
     assert_string_equal(fields.mode, "");
 }
 
-static void a_hash_with_a_mode_is_a_read_write_lock(NO_STATE)
+CHECK_TEST(a_hash_with_a_mode_is_a_read_write_lock)
 {
     const char *const both[] = {"mode",       "write", first_field, "1",
                                 writer_field, "1",     NULL};
@@ -126,7 +126,7 @@ static void a_hash_with_a_mode_is_a_read_write_lock(NO_STATE)
     assert_string_equal(read_fields(readers).mode, "read");
 }
 
-static void any_other_hash_is_no_lock(NO_STATE)
+CHECK_TEST(any_other_hash_is_no_lock)
 {
     const char *const user[] = {"name", "Ann", NULL};
     const char *const mixed[] = {first_field, "1", "name", "Ann", NULL};
@@ -143,7 +143,7 @@ static void any_other_hash_is_no_lock(NO_STATE)
 
 /* ---- patterns ---- */
 
-static void patterns_match_as_they_do_in_redis(NO_STATE)
+CHECK_TEST(patterns_match_as_they_do_in_redis)
 {
     static const struct {
         const char *pattern, *text;
@@ -174,20 +174,4 @@ static void patterns_match_as_they_do_in_redis(NO_STATE)
         if (lk__glob(cases[i].pattern, cases[i].text) != cases[i].matches)
             fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_is_found_in_each_of_its_keys),
-        cmocka_unit_test(a_name_with_a_tag_keeps_its_braces),
-        cmocka_unit_test(keys_that_tell_of_no_name_are_passed_over),
-        cmocka_unit_test(a_record_says_the_kind),
-        cmocka_unit_test(a_hash_of_owners_is_a_lock),
-        cmocka_unit_test(a_hash_with_a_mode_is_a_read_write_lock),
-        cmocka_unit_test(any_other_hash_is_no_lock),
-        cmocka_unit_test(patterns_match_as_they_do_in_redis),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

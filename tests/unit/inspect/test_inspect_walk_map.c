@@ -32,7 +32,7 @@ static void note(void *data, lk__slot_word word, unsigned first, unsigned last)
         rows[word][slot] = 1;
 }
 
-static void the_own_line_says_which_slots(NO_STATE)
+CHECK_TEST(the_own_line_says_which_slots)
 {
     static struct seen seen;
     size_t size = 0;
@@ -49,7 +49,7 @@ static void the_own_line_says_which_slots(NO_STATE)
     assert_int_equal(seen.count, 7);
 }
 
-static void a_line_without_slots_says_none(NO_STATE)
+CHECK_TEST(a_line_without_slots_says_none)
 {
     static const char *const lines[] = {"", " ", "a b myself",
                                         "a b c d e f g h", "a b c d e f g h "};
@@ -64,7 +64,7 @@ static void a_line_without_slots_says_none(NO_STATE)
     assert_null(lk__own_line("a b myselfish", &size));
 }
 
-static void what_moved_is_open_until_it_rests(NO_STATE)
+CHECK_TEST(what_moved_is_open_until_it_rests)
 {
     static lk__walk_map map;
 
@@ -89,15 +89,4 @@ static void what_moved_is_open_until_it_rests(NO_STATE)
 
     map.before = map.now;
     assert_int_equal(lk__walk_map_judge(&map, false), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_own_line_says_which_slots),
-        cmocka_unit_test(a_line_without_slots_says_none),
-        cmocka_unit_test(what_moved_is_open_until_it_rests),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

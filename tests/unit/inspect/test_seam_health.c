@@ -88,28 +88,30 @@ static void soon(played *p, void (*set)(void *data))
     fake_world_at(p->world, fake_world_now(p->world) + AT_MS * FAKE_MS, set, p);
 }
 
-static void clocks_that_nobody_sets_are_right(void **state)
+#define TEST(name) CHECK_TEST_OF(name, played *p, setup, teardown)
+
+TEST(clocks_that_nobody_sets_are_right)
 {
-    assert_clock(*state, LK_CHECK_OK);
+    assert_clock(p, LK_CHECK_OK);
 }
 
-static void a_server_whose_clock_is_set_is_found(void **state)
+TEST(a_server_whose_clock_is_set_is_found)
 {
-    soon(*state, set_server);
-    assert_clock(*state, LK_CHECK_FAIL);
+    soon(p, set_server);
+    assert_clock(p, LK_CHECK_FAIL);
 }
 
 /* Of one machine, as of the two clocks here. */
-static void one_clock_of_both_that_is_set_is_measured_again(void **state)
+TEST(one_clock_of_both_that_is_set_is_measured_again)
 {
-    soon(*state, set_both);
-    assert_clock(*state, LK_CHECK_OK);
+    soon(p, set_both);
+    assert_clock(p, LK_CHECK_OK);
 }
 
-static void a_host_whose_clock_is_set_says_nothing_of_the_server(void **state)
+TEST(a_host_whose_clock_is_set_says_nothing_of_the_server)
 {
-    soon(*state, set_host);
-    assert_clock(*state, LK_CHECK_OK);
+    soon(p, set_host);
+    assert_clock(p, LK_CHECK_OK);
 }
 
 static void slow_answers(void *data)
@@ -123,25 +125,11 @@ static void slow_requests(void *data)
 }
 
 /* A network or a process that stands still for a moment moves no clock. */
-static void an_answer_that_takes_long_says_nothing_of_the_clock(void **state)
+TEST(an_answer_that_takes_long_says_nothing_of_the_clock)
 {
-    soon(*state, slow_answers);
-    assert_clock(*state, LK_CHECK_OK);
-    played_ways(*state, 1, 1);
-    soon(*state, slow_requests);
-    assert_clock(*state, LK_CHECK_OK);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(clocks_that_nobody_sets_are_right),
-        TEST(a_server_whose_clock_is_set_is_found),
-        TEST(one_clock_of_both_that_is_set_is_measured_again),
-        TEST(a_host_whose_clock_is_set_says_nothing_of_the_server),
-        TEST(an_answer_that_takes_long_says_nothing_of_the_clock),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    soon(p, slow_answers);
+    assert_clock(p, LK_CHECK_OK);
+    played_ways(p, 1, 1);
+    soon(p, slow_requests);
+    assert_clock(p, LK_CHECK_OK);
 }

@@ -28,19 +28,19 @@ static uint64_t marked(uint64_t mark, lk__latch_facts facts)
 
 /* ---- the first answer ---- */
 
-static void a_new_wait_passes_an_open_latch(NO_STATE)
+CHECK_TEST(a_new_wait_passes_an_open_latch)
 {
     assert_int_equal(judge(NEW, open), LK__VERDICT_OK);
 }
 
-static void a_new_wait_notes_what_it_found(NO_STATE)
+CHECK_TEST(a_new_wait_notes_what_it_found)
 {
     assert_int_equal(marked(NEW, armed), FIRST);
     assert_int_equal(marked(NEW, unset), GAP);
 }
 
 /* It opened, or was deleted, before the wait began. */
-static void a_new_wait_has_no_part_in_what_was_before(NO_STATE)
+CHECK_TEST(a_new_wait_has_no_part_in_what_was_before)
 {
     const lk__latch_facts reset = {.gen = SECOND, .opened = FIRST};
     const lk__latch_facts again = {.gen = SECOND, .gone = FIRST};
@@ -53,13 +53,13 @@ static void a_new_wait_has_no_part_in_what_was_before(NO_STATE)
 
 /* ---- further answers ---- */
 
-static void it_opened(NO_STATE)
+CHECK_TEST(it_opened)
 {
     assert_int_equal(judge(FIRST, open), LK__VERDICT_OK);
     assert_int_equal(judge(9, open), LK__VERDICT_OK);
 }
 
-static void it_opened_and_was_armed_again(NO_STATE)
+CHECK_TEST(it_opened_and_was_armed_again)
 {
     const lk__latch_facts reset = {.gen = SECOND, .opened = FIRST};
 
@@ -68,7 +68,7 @@ static void it_opened_and_was_armed_again(NO_STATE)
     assert_int_equal(marked(SECOND, reset), SECOND);
 }
 
-static void it_opened_and_was_deleted(NO_STATE)
+CHECK_TEST(it_opened_and_was_deleted)
 {
     const lk__latch_facts facts = {.gen = 21, .opened = FIRST, .gone = SECOND};
 
@@ -76,14 +76,14 @@ static void it_opened_and_was_deleted(NO_STATE)
     assert_int_equal(judge(SECOND, facts), LK__VERDICT_GONE);
 }
 
-static void it_was_armed_anew_before_it_opened(NO_STATE)
+CHECK_TEST(it_was_armed_anew_before_it_opened)
 {
     const lk__latch_facts reset = {.gen = SECOND};
 
     assert_int_equal(marked(FIRST, reset), SECOND);
 }
 
-static void it_was_deleted(NO_STATE)
+CHECK_TEST(it_was_deleted)
 {
     const lk__latch_facts deleted = {.gen = GAP, .gone = FIRST};
     const lk__latch_facts armed_since = {.gen = SECOND, .gone = FIRST};
@@ -95,7 +95,7 @@ static void it_was_deleted(NO_STATE)
     assert_int_equal(marked(GAP, armed_since), SECOND);
 }
 
-static void who_waits_for_the_arming_waits_on(NO_STATE)
+CHECK_TEST(who_waits_for_the_arming_waits_on)
 {
     const lk__latch_facts later = {.gen = 31};
 
@@ -105,14 +105,14 @@ static void who_waits_for_the_arming_waits_on(NO_STATE)
 
 /* ---- a server that lost something ---- */
 
-static void what_the_server_does_not_know_is_gone(NO_STATE)
+CHECK_TEST(what_the_server_does_not_know_is_gone)
 {
     const lk__latch_facts nothing = {.gen = 31};
 
     assert_int_equal(judge(FIRST, nothing), LK__VERDICT_GONE);
 }
 
-static void what_is_newer_than_the_server_is_gone(NO_STATE)
+CHECK_TEST(what_is_newer_than_the_server_is_gone)
 {
     const lk__latch_facts older = {.gen = FIRST};
 
@@ -120,7 +120,7 @@ static void what_is_newer_than_the_server_is_gone(NO_STATE)
     assert_int_equal(judge(SECOND, open), LK__VERDICT_GONE);
 }
 
-static void who_waited_for_the_arming_goes_by_what_is_there(NO_STATE)
+CHECK_TEST(who_waited_for_the_arming_goes_by_what_is_there)
 {
     const lk__latch_facts older = {.gen = FIRST};
 
@@ -129,32 +129,11 @@ static void who_waited_for_the_arming_goes_by_what_is_there(NO_STATE)
 }
 
 /* No script answers so. */
-static void facts_that_say_nothing_decide_nothing(NO_STATE)
+CHECK_TEST(facts_that_say_nothing_decide_nothing)
 {
     const lk__latch_facts nothing = {.open = false};
 
     assert_int_equal(marked(NEW, nothing), NEW);
     assert_int_equal(marked(FIRST, nothing), FIRST);
     assert_int_equal(marked(GAP, nothing), GAP);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_wait_passes_an_open_latch),
-        cmocka_unit_test(a_new_wait_notes_what_it_found),
-        cmocka_unit_test(a_new_wait_has_no_part_in_what_was_before),
-        cmocka_unit_test(it_opened),
-        cmocka_unit_test(it_opened_and_was_armed_again),
-        cmocka_unit_test(it_opened_and_was_deleted),
-        cmocka_unit_test(it_was_armed_anew_before_it_opened),
-        cmocka_unit_test(it_was_deleted),
-        cmocka_unit_test(who_waits_for_the_arming_waits_on),
-        cmocka_unit_test(what_the_server_does_not_know_is_gone),
-        cmocka_unit_test(what_is_newer_than_the_server_is_gone),
-        cmocka_unit_test(who_waited_for_the_arming_goes_by_what_is_there),
-        cmocka_unit_test(facts_that_say_nothing_decide_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

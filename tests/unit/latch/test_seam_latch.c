@@ -80,10 +80,10 @@ static unsigned looks(scene *s)
     return s->p->counts[PLAYED_LATCH_LOOK] - before;
 }
 
-static void an_opening_ends_the_wait_without_a_word(void **state)
-{
-    scene *s = *state;
+#define TEST(name) CHECK_TEST_OF(name, scene *s, setup, teardown)
 
+TEST(an_opening_ends_the_wait_without_a_word)
+{
     begin_told(s);
     played_publish_on(s->p, NEWS, OPENED);
     assert_int_equal(looks(s), 0);
@@ -95,7 +95,7 @@ static void an_opening_ends_the_wait_without_a_word(void **state)
 
 /* Of another generation, or without its nonce, it is a hint; so are Redisson's
    and whatever has no shape. */
-static void what_proves_nothing_has_the_waiter_look(void **state)
+TEST(what_proves_nothing_has_the_waiter_look)
 {
     static const char *const texts[][2] = {
         {NEWS, "opened 0 latch 1002 0123456789abcdef n"},
@@ -108,7 +108,6 @@ static void what_proves_nothing_has_the_waiter_look(void **state)
         {REDISSON, "0"},
         {REDISSON, "1"},
     };
-    scene *s = *state;
 
     begin_told(s);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -121,10 +120,8 @@ static void what_proves_nothing_has_the_waiter_look(void **state)
 }
 
 /* Whatever the server tells of it: a gap does not open. */
-static void nothing_proves_that_a_gap_has_opened(void **state)
+TEST(nothing_proves_that_a_gap_has_opened)
 {
-    scene *s = *state;
-
     s->p->answers[PLAYED_LATCH_WAIT] = PLAYED_ARMED("1001", "0123456789abcdef");
     s->p->answers[PLAYED_LATCH_LOOK] = PLAYED_ARMED("1001", "0123456789abcdef");
     begin_told(s);
@@ -134,7 +131,7 @@ static void nothing_proves_that_a_gap_has_opened(void **state)
 }
 
 /* Channels know no databases, and no families. */
-static void what_is_about_another_latch_is_not_heard(void **state)
+TEST(what_is_about_another_latch_is_not_heard)
 {
     static const char *const texts[] = {
         "opened 1 latch 1000 0123456789abcdef n",
@@ -145,7 +142,6 @@ static void what_is_about_another_latch_is_not_heard(void **state)
         "look 0 flight n",
         "look 0 latch m",
     };
-    scene *s = *state;
 
     begin_told(s);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -158,10 +154,8 @@ static void what_is_about_another_latch_is_not_heard(void **state)
 
 /* It is not known yet what the wait that has just come waits for: that may be
    the next generation. */
-static void a_wait_that_was_told_nothing_yet_goes_on(void **state)
+TEST(a_wait_that_was_told_nothing_yet_goes_on)
 {
-    scene *s = *state;
-
     begin_told(s);
     played_ways(s->p, 1, SLOW_MS);
     begin(s);
@@ -180,10 +174,8 @@ static void a_wait_that_was_told_nothing_yet_goes_on(void **state)
 }
 
 /* Those who came first and those who joined them, once they were told. */
-static void one_opening_ends_all_waits(void **state)
+TEST(one_opening_ends_all_waits)
 {
-    scene *s = *state;
-
     begin_told(s);
     begin_told(s);
     begin_told(s);
@@ -191,19 +183,4 @@ static void one_opening_ends_all_waits(void **state)
     assert_int_equal(looks(s), 0);
     for (int i = 0; i < WAITS; i++)
         assert_status(s->ended[i], LK_OK);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(an_opening_ends_the_wait_without_a_word),
-        TEST(what_proves_nothing_has_the_waiter_look),
-        TEST(nothing_proves_that_a_gap_has_opened),
-        TEST(what_is_about_another_latch_is_not_heard),
-        TEST(a_wait_that_was_told_nothing_yet_goes_on),
-        TEST(one_opening_ends_all_waits),
-    };
-
-    return cmocka_run_group_tests_name("seam_latch", tests, NULL, NULL);
 }

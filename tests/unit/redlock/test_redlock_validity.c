@@ -22,7 +22,7 @@ static lk__tally_vote granted(const char *server, uint64_t until)
 
 /* ---- by example ----------------------------------------------------------------- */
 
-static void most_is_more_than_half(NO_STATE)
+CHECK_TEST(most_is_more_than_half)
 {
     assert_int_equal(lk__quorum(1), 1);
     assert_int_equal(lk__quorum(3), 2);
@@ -30,7 +30,7 @@ static void most_is_more_than_half(NO_STATE)
     assert_int_equal(lk__quorum(9), 5);
 }
 
-static void it_lasts_as_long_as_most_votes_do(NO_STATE)
+CHECK_TEST(it_lasts_as_long_as_most_votes_do)
 {
     const lk__tally_vote votes[] = {granted("a", 50), granted("b", 10),
                                     granted("c", 40), granted("d", 30),
@@ -41,7 +41,7 @@ static void it_lasts_as_long_as_most_votes_do(NO_STATE)
     assert_int_equal(lk__tally_until(1, votes), 50);
 }
 
-static void a_minority_is_nothing(NO_STATE)
+CHECK_TEST(a_minority_is_nothing)
 {
     const lk__tally_vote votes[] = {granted("a", 50), granted("b", 40),
                                     granted("c", 0), granted("d", 0),
@@ -51,7 +51,7 @@ static void a_minority_is_nothing(NO_STATE)
     assert_int_equal(lk__tally_until(3, votes), 40);
 }
 
-static void a_server_counts_once_with_its_latest_time(NO_STATE)
+CHECK_TEST(a_server_counts_once_with_its_latest_time)
 {
     const lk__tally_vote votes[] = {granted("a", 50), granted("a", 60),
                                     granted("a", 60)};
@@ -62,7 +62,7 @@ static void a_server_counts_once_with_its_latest_time(NO_STATE)
     assert_int_equal(lk__tally_until(3, more), 60);
 }
 
-static void an_unknown_server_counts_only_alone(NO_STATE)
+CHECK_TEST(an_unknown_server_counts_only_alone)
 {
     const lk__tally_vote votes[] = {granted("", 50), granted("", 60),
                                     granted("b", 70)};
@@ -89,7 +89,7 @@ static lk__tally judge(const char *votes)
     return lk__tally_judge(count, all);
 }
 
-static void an_attempt_is_decided_as_soon_as_it_can_be(NO_STATE)
+CHECK_TEST(an_attempt_is_decided_as_soon_as_it_can_be)
 {
     assert_int_equal(judge("g"), LK__TALLY_WON);
     assert_int_equal(judge("b"), LK__TALLY_BUSY);
@@ -107,7 +107,7 @@ static void an_attempt_is_decided_as_soon_as_it_can_be(NO_STATE)
     assert_int_equal(judge("ggaaa"), LK__TALLY_ABSENT);
 }
 
-static void a_slow_server_does_not_put_off_a_refusal(NO_STATE)
+CHECK_TEST(a_slow_server_does_not_put_off_a_refusal)
 {
     assert_int_equal(judge("ggbss"), LK__TALLY_BUSY);
     assert_int_equal(judge("gbbss"), LK__TALLY_BUSY);
@@ -191,30 +191,13 @@ static size_t failures(uint64_t slow, uint64_t fast)
     return failed;
 }
 
-static void most_servers_keep_what_is_believed(NO_STATE)
+CHECK_TEST(most_servers_keep_what_is_believed)
 {
     assert_int_equal(failures(9900, 10100), 0);
 }
 
 /* Else the trial above would prove nothing. */
-static void with_clocks_beyond_the_drift_they_do_not(NO_STATE)
+CHECK_TEST(with_clocks_beyond_the_drift_they_do_not)
 {
     assert_true(failures(10202, 10202) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(most_is_more_than_half),
-        cmocka_unit_test(it_lasts_as_long_as_most_votes_do),
-        cmocka_unit_test(a_minority_is_nothing),
-        cmocka_unit_test(a_server_counts_once_with_its_latest_time),
-        cmocka_unit_test(an_unknown_server_counts_only_alone),
-        cmocka_unit_test(an_attempt_is_decided_as_soon_as_it_can_be),
-        cmocka_unit_test(a_slow_server_does_not_put_off_a_refusal),
-        cmocka_unit_test(most_servers_keep_what_is_believed),
-        cmocka_unit_test(with_clocks_beyond_the_drift_they_do_not),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

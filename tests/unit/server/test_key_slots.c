@@ -60,7 +60,7 @@ static unsigned slot_of_form(const char *form, const char *name)
     return slot(key);
 }
 
-static void the_keys_of_a_name_share_its_slot(NO_STATE)
+CHECK_TEST(the_keys_of_a_name_share_its_slot)
 {
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         for (size_t j = 0; j < families[i].count * NAMES; j++) {
@@ -76,7 +76,7 @@ static void the_keys_of_a_name_share_its_slot(NO_STATE)
 }
 
 /* Others than the library chose its keys. */
-static void the_keys_of_a_siglock_do_if_the_name_has_a_tag(NO_STATE)
+CHECK_TEST(the_keys_of_a_siglock_do_if_the_name_has_a_tag)
 {
     for (size_t i = 0; i < LK__SIGLOCK_KEYS * (size_t)NAMES; i++) {
         const char *name = names[i % NAMES];
@@ -88,14 +88,4 @@ static void the_keys_of_a_siglock_do_if_the_name_has_a_tag(NO_STATE)
     assert_int_not_equal(slot_of_form(lk__siglock_keys[LK__SIGLOCK_KEY_LOCK],
                                       "x"),
                          slot("x"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_keys_of_a_name_share_its_slot),
-        cmocka_unit_test(the_keys_of_a_siglock_do_if_the_name_has_a_tag),
-    };
-
-    return cmocka_run_group_tests_name("key_slots", tests, NULL, NULL);
 }

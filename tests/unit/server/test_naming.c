@@ -49,7 +49,9 @@ static void assert_named(size_t count, uint64_t ms, const char *host)
         assert_string_equal(majority.named->host, host);
 }
 
-static void a_majority_has_to_name_it(NO_STATE)
+#define NAMING_TEST(name) CHECK_TEST_OF(name, NO_STATE, setup, NULL)
+
+NAMING_TEST(a_majority_has_to_name_it)
 {
     assert_named(3, 0, NULL);
     say(0, "a", 0);
@@ -64,14 +66,14 @@ static void a_majority_has_to_name_it(NO_STATE)
     assert_named(3, 1, "b");
 }
 
-static void another_port_is_another_master(NO_STATE)
+NAMING_TEST(another_port_is_another_master)
 {
     lk__naming_note(&namings[0], "a", 1, at(0), at(0));
     lk__naming_note(&namings[1], "a", 2, at(0), at(0));
     assert_named(2, 0, NULL);
 }
 
-static void it_is_one_of_all_that_the_sentinels_know(NO_STATE)
+NAMING_TEST(it_is_one_of_all_that_the_sentinels_know)
 {
     say(0, "a", 0);
     say(1, "a", 0);
@@ -83,7 +85,7 @@ static void it_is_one_of_all_that_the_sentinels_know(NO_STATE)
     assert_int_equal(judge(2, 0).needed, 3);
 }
 
-static void nobody_is_no_master(NO_STATE)
+NAMING_TEST(nobody_is_no_master)
 {
     say(0, "", 0);
     say(1, "", 0);
@@ -91,7 +93,7 @@ static void nobody_is_no_master(NO_STATE)
     assert_int_equal(judge(2, 0).heard, 2);
 }
 
-static void who_was_not_heard_lately_names_nobody(NO_STATE)
+NAMING_TEST(who_was_not_heard_lately_names_nobody)
 {
     say(0, "a", 0);
     say(1, "a", 100);
@@ -101,7 +103,7 @@ static void who_was_not_heard_lately_names_nobody(NO_STATE)
 }
 
 /* The two that were asked last of three. */
-static void it_is_believed_from_when_a_majority_was_asked(NO_STATE)
+NAMING_TEST(it_is_believed_from_when_a_majority_was_asked)
 {
     say(0, "a", 10);
     say(1, "a", 30);
@@ -118,7 +120,7 @@ static void it_is_believed_from_when_a_majority_was_asked(NO_STATE)
 }
 
 /* A majority may have named the one before up to the second of three. */
-static void another_is_believed_up_to_then(NO_STATE)
+NAMING_TEST(another_is_believed_up_to_then)
 {
     say(0, "a", 10);
     say(1, "a", 30);
@@ -135,7 +137,7 @@ static void another_is_believed_up_to_then(NO_STATE)
     assert_int_equal(judge(3, 5300).from, at(5200 + LK__BELIEF_MS));
 }
 
-static void an_answer_counts_from_when_it_came(NO_STATE)
+NAMING_TEST(an_answer_counts_from_when_it_came)
 {
     lk__naming_note(&namings[0], "a", 1, at(0), at(70));
     assert_int_equal(judge(1, 80).until, lk__deadline_ns(at(0), LK__BELIEF_MS));
@@ -143,7 +145,7 @@ static void an_answer_counts_from_when_it_came(NO_STATE)
 }
 
 /* It may have named another meanwhile. */
-static void after_a_gap_it_begins_anew(NO_STATE)
+NAMING_TEST(after_a_gap_it_begins_anew)
 {
     say(0, "a", 0);
     say(0, "a", LK__BELIEF_MS);
@@ -153,7 +155,7 @@ static void after_a_gap_it_begins_anew(NO_STATE)
                      at(3 * LK__BELIEF_MS + 1));
 }
 
-static void a_sentinel_that_has_named_it_for_long_is_believed(NO_STATE)
+NAMING_TEST(a_sentinel_that_has_named_it_for_long_is_believed)
 {
     say(0, "a", 0);
     lk__naming_aged(&namings[0], at(10), 500);
@@ -190,7 +192,7 @@ static void assert_apart(const lk__naming *old, const lk__naming *new)
     }
 }
 
-static void two_clients_never_believe_two_masters(NO_STATE)
+NAMING_TEST(two_clients_never_believe_two_masters)
 {
     for (unsigned trial = 0; trial < 1U << 12; trial++) {
         lk__naming old[3] = {0}, new[3] = {0};
@@ -211,7 +213,7 @@ static void two_clients_never_believe_two_masters(NO_STATE)
     }
 }
 
-static void where_speed_matters_most_votes_do(NO_STATE)
+NAMING_TEST(where_speed_matters_most_votes_do)
 {
     const lk__naming followed = {.host = "b", .port = 1};
     lk__majority majority;
@@ -227,26 +229,4 @@ static void where_speed_matters_most_votes_do(NO_STATE)
     say(2, "a", 0);
     majority = lk__naming_judge(namings, 3, LK_FAILOVER_FAST, &followed, at(1));
     assert_string_equal(majority.named->host, "a");
-}
-
-#define NAMING_TEST(f) cmocka_unit_test_setup(f, setup)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        NAMING_TEST(a_majority_has_to_name_it),
-        NAMING_TEST(another_port_is_another_master),
-        NAMING_TEST(it_is_one_of_all_that_the_sentinels_know),
-        NAMING_TEST(nobody_is_no_master),
-        NAMING_TEST(who_was_not_heard_lately_names_nobody),
-        NAMING_TEST(it_is_believed_from_when_a_majority_was_asked),
-        NAMING_TEST(another_is_believed_up_to_then),
-        NAMING_TEST(an_answer_counts_from_when_it_came),
-        NAMING_TEST(after_a_gap_it_begins_anew),
-        NAMING_TEST(a_sentinel_that_has_named_it_for_long_is_believed),
-        NAMING_TEST(two_clients_never_believe_two_masters),
-        NAMING_TEST(where_speed_matters_most_votes_do),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

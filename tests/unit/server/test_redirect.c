@@ -40,7 +40,7 @@ static void assert_to(const char *text, const char *host, unsigned port)
     assert_int_equal(redirect.to.port, port);
 }
 
-static void a_slot_is_elsewhere(NO_STATE)
+CHECK_TEST(a_slot_is_elsewhere)
 {
     assert_to("MOVED 449 10.0.0.1:7000", "10.0.0.1", 7000);
     assert_to("MOVED 449 r-1.cache.example:65535", "r-1.cache.example", 65535);
@@ -48,13 +48,13 @@ static void a_slot_is_elsewhere(NO_STATE)
     assert_to("MOVED 449 ::1:7000", "::1", 7000);
 }
 
-static void without_a_host_it_is_the_one_that_was_asked(NO_STATE)
+CHECK_TEST(without_a_host_it_is_the_one_that_was_asked)
 {
     assert_to("MOVED 449 :21003", "asked", 21003);
     assert_to("MOVED 449 ?:21003", "asked", 21003);
 }
 
-static void one_request_goes_elsewhere(NO_STATE)
+CHECK_TEST(one_request_goes_elsewhere)
 {
     lk__redirect redirect = read_text("ASK 0 10.0.0.1:7000");
 
@@ -64,7 +64,7 @@ static void one_request_goes_elsewhere(NO_STATE)
     assert_int_equal(redirect.to.port, 7000);
 }
 
-static void the_slot_is_the_requests_own(NO_STATE)
+CHECK_TEST(the_slot_is_the_requests_own)
 {
     static const char text[] = "ASK 449 10.0.0.1:7000";
 
@@ -74,7 +74,7 @@ static void the_slot_is_the_requests_own(NO_STATE)
                      LK__REDIRECT_BAD);
 }
 
-static void to_nowhere_is_refused(NO_STATE)
+CHECK_TEST(to_nowhere_is_refused)
 {
     static const char *const texts[] = {
         "MOVED",
@@ -113,7 +113,7 @@ static void to_nowhere_is_refused(NO_STATE)
     }
 }
 
-static void an_address_ends_with_the_answer(NO_STATE)
+CHECK_TEST(an_address_ends_with_the_answer)
 {
     static const char bytes[] = "MOVED 449 a:7000\0b:7001";
 
@@ -121,7 +121,7 @@ static void an_address_ends_with_the_answer(NO_STATE)
                      LK__REDIRECT_BAD);
 }
 
-static void a_host_is_not_too_long(NO_STATE)
+CHECK_TEST(a_host_is_not_too_long)
 {
     char text[400] = "MOVED 1 ";
 
@@ -132,7 +132,7 @@ static void a_host_is_not_too_long(NO_STATE)
     assert_int_equal(kind_of(text), LK__REDIRECT_BAD);
 }
 
-static void nobody_serves_it_now(NO_STATE)
+CHECK_TEST(nobody_serves_it_now)
 {
     assert_int_equal(kind_of("TRYAGAIN Multiple keys request during rehashing "
                              "of slot"),
@@ -149,7 +149,7 @@ static void nobody_serves_it_now(NO_STATE)
                      LK__REDIRECT_CROSSSLOT);
 }
 
-static void a_script_met_a_key_of_another_node(NO_STATE)
+CHECK_TEST(a_script_met_a_key_of_another_node)
 {
     /* Redis 6.2, in a script that called and in one that answered the error */
     assert_int_equal(
@@ -171,7 +171,7 @@ static void a_script_met_a_key_of_another_node(NO_STATE)
                      LK__REDIRECT_FOREIGN);
 }
 
-static void other_answers_redirect_nobody(NO_STATE)
+CHECK_TEST(other_answers_redirect_nobody)
 {
     static char words[] = "MOVED 449 10.0.0.1:7000";
     redisReply reply = {.type = REDIS_REPLY_STRING,
@@ -189,22 +189,4 @@ static void other_answers_redirect_nobody(NO_STATE)
                              "with: 'Script attempted to access a non local "
                              "key'"),
                      LK__REDIRECT_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slot_is_elsewhere),
-        cmocka_unit_test(without_a_host_it_is_the_one_that_was_asked),
-        cmocka_unit_test(one_request_goes_elsewhere),
-        cmocka_unit_test(the_slot_is_the_requests_own),
-        cmocka_unit_test(to_nowhere_is_refused),
-        cmocka_unit_test(an_address_ends_with_the_answer),
-        cmocka_unit_test(a_host_is_not_too_long),
-        cmocka_unit_test(nobody_serves_it_now),
-        cmocka_unit_test(a_script_met_a_key_of_another_node),
-        cmocka_unit_test(other_answers_redirect_nobody),
-    };
-
-    return cmocka_run_group_tests_name("redirect", tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void assert_host(const char *host, const char *read)
 
 /* ---- what servers say ------------------------------------------------------- */
 
-static void each_range_has_its_master(NO_STATE)
+CHECK_TEST(each_range_has_its_master)
 {
     lk__slots *slots =
         map("[[0 8191 [\"10.0.0.1\" 7000 \"id1\" []] [\"10.0.0.3\" 7002 "
@@ -168,7 +168,7 @@ static void each_range_has_its_master(NO_STATE)
     lk__slots_free(slots);
 }
 
-static void ranges_come_in_any_order_and_with_gaps(NO_STATE)
+CHECK_TEST(ranges_come_in_any_order_and_with_gaps)
 {
     lk__slots *slots = map("[[9 9 [\"b\" 1]] [0 4 [\"a\" 1]] [6 7 [\"b\" 1]]]");
 
@@ -182,7 +182,7 @@ static void ranges_come_in_any_order_and_with_gaps(NO_STATE)
     lk__slots_free(slots);
 }
 
-static void a_node_may_know_no_slots(NO_STATE)
+CHECK_TEST(a_node_may_know_no_slots)
 {
     lk__slots *slots = map("[]");
 
@@ -191,7 +191,7 @@ static void a_node_may_know_no_slots(NO_STATE)
     lk__slots_free(slots);
 }
 
-static void who_names_no_host_means_the_one_that_was_asked(NO_STATE)
+CHECK_TEST(who_names_no_host_means_the_one_that_was_asked)
 {
     assert_host("nil", "asked");
     assert_host("\"\"", "asked");
@@ -199,14 +199,14 @@ static void who_names_no_host_means_the_one_that_was_asked(NO_STATE)
     assert_host("\"??\"", "??");
 }
 
-static void a_host_is_a_name_or_a_number(NO_STATE)
+CHECK_TEST(a_host_is_a_name_or_a_number)
 {
     assert_host("\"2001:db8::7\"", "2001:db8::7");
     assert_host("\"fe80::1%eth0\"", "fe80::1%eth0");
     assert_host("\"r-1.cache.example\"", "r-1.cache.example");
 }
 
-static void what_else_is_said_of_a_node_is_passed_over(NO_STATE)
+CHECK_TEST(what_else_is_said_of_a_node_is_passed_over)
 {
     lk__slots *slots =
         map("[[0 0 [\"h.example\" 7000 \"id\" [\"ip\" \"10.0.0.1\"] 8 nil] "
@@ -216,7 +216,7 @@ static void what_else_is_said_of_a_node_is_passed_over(NO_STATE)
     lk__slots_free(slots);
 }
 
-static void a_host_is_the_same_in_any_case(NO_STATE)
+CHECK_TEST(a_host_is_the_same_in_any_case)
 {
     lk__slots *slots = map("[[0 0 [\"Host\" 1]] [1 1 [\"hosT\" 1]]"
                            " [2 2 [\"host\" 2]]]");
@@ -227,7 +227,7 @@ static void a_host_is_the_same_in_any_case(NO_STATE)
 
 /* ---- what is refused ---------------------------------------------------------- */
 
-static void what_is_no_map_is_refused(NO_STATE)
+CHECK_TEST(what_is_no_map_is_refused)
 {
     static const char *const answers[] = {
         "7",
@@ -256,7 +256,7 @@ static void what_is_no_map_is_refused(NO_STATE)
         assert_refused(answers[i]);
 }
 
-static void ranges_are_of_slots_and_each_has_one_master(NO_STATE)
+CHECK_TEST(ranges_are_of_slots_and_each_has_one_master)
 {
     assert_refused("[[:-1 5 [\"a\" 7000]]]");
     assert_refused("[[5 4 [\"a\" 7000]]]");
@@ -268,7 +268,7 @@ static void ranges_are_of_slots_and_each_has_one_master(NO_STATE)
 }
 
 /* Each master without a name is said to be at the host that was asked. */
-static void two_masters_at_one_address_are_refused(NO_STATE)
+CHECK_TEST(two_masters_at_one_address_are_refused)
 {
     lk__slots *slots = NULL;
     const char *words = NULL;
@@ -283,7 +283,7 @@ static void two_masters_at_one_address_are_refused(NO_STATE)
     lk__slots_free(map("[[0 5 [\"?\" 7000 \"i\"]] [6 9 [nil 7000 \"i\"]]]"));
 }
 
-static void an_id_is_a_short_text(NO_STATE)
+CHECK_TEST(an_id_is_a_short_text)
 {
     assert_refused("[[0 5 [\"a\" 7000 7]]]");
     assert_refused("[[0 5 [\"a\" 7000 nil]]]");
@@ -293,7 +293,7 @@ static void an_id_is_a_short_text(NO_STATE)
                        "\"0123456789012345678901234567890123456789\"]]]"));
 }
 
-static void ports_are_1_to_65535(NO_STATE)
+CHECK_TEST(ports_are_1_to_65535)
 {
     lk__slots_free(map("[[0 5 [\"a\" 1]] [6 6 [\"a\" 65535]]]"));
     assert_refused("[[0 5 [\"a\" 0]]]");
@@ -302,7 +302,7 @@ static void ports_are_1_to_65535(NO_STATE)
     assert_refused("[[0 5 [\"a\" :4294967297]]]");
 }
 
-static void hosts_are_visible_and_not_too_long(NO_STATE)
+CHECK_TEST(hosts_are_visible_and_not_too_long)
 {
     char longest[256], text[400];
 
@@ -319,7 +319,7 @@ static void hosts_are_visible_and_not_too_long(NO_STATE)
     assert_refused("[[0 5 [\"\xc3\xa4\" 7000]]]");
 }
 
-static void a_host_has_no_end_in_it(NO_STATE)
+CHECK_TEST(a_host_has_no_end_in_it)
 {
     static const char bytes[] =
         "*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n$3\r\na\0b\r\n:7000"
@@ -349,7 +349,7 @@ static lk_status read_many(lk__slots **ret_slots, unsigned count)
     return status;
 }
 
-static void there_are_at_most_1000_masters(NO_STATE)
+CHECK_TEST(there_are_at_most_1000_masters)
 {
     lk__slots *slots = NULL;
 
@@ -362,7 +362,7 @@ static void there_are_at_most_1000_masters(NO_STATE)
 
 /* ---- errors of the server's ------------------------------------------------- */
 
-static void a_server_without_a_cluster_is_told_by_name(NO_STATE)
+CHECK_TEST(a_server_without_a_cluster_is_told_by_name)
 {
     redisReply *reply = error("ERR This instance has cluster support disabled");
     lk__slots *slots = NULL;
@@ -374,7 +374,7 @@ static void a_server_without_a_cluster_is_told_by_name(NO_STATE)
     freeReplyObject(reply);
 }
 
-static void another_error_means_what_it_means_anywhere(NO_STATE)
+CHECK_TEST(another_error_means_what_it_means_anywhere)
 {
     lk__slots *slots = NULL;
 
@@ -397,7 +397,7 @@ static bool fails(void)
     return left-- == 0;
 }
 
-static void without_memory_there_is_no_map(NO_STATE)
+CHECK_TEST(without_memory_there_is_no_map)
 {
     lk_status status = LK_ENOMEM;
     lk__slots *slots = NULL;
@@ -441,7 +441,7 @@ static void assert_same(const char *a, const char *b, bool same)
     lk__slots_free(map_b);
 }
 
-static void maps_are_compared_by_masters(NO_STATE)
+CHECK_TEST(maps_are_compared_by_masters)
 {
     static const char map_1[] = "[[0 9 [\"a\" 1]] [11 19 [\"b\" 1]]]";
 
@@ -460,7 +460,7 @@ static void maps_are_compared_by_masters(NO_STATE)
                 false);
 }
 
-static void what_is_no_map_says_nothing(NO_STATE)
+CHECK_TEST(what_is_no_map_says_nothing)
 {
     lk__slots *slots = map("[[0 9 [\"a\" 1]] [11 19 [\"b\" 1]]]");
     redisReply *refusal = error("LOADING");
@@ -473,32 +473,4 @@ static void what_is_no_map_says_nothing(NO_STATE)
     assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 16384 [\"b\" 1]]]"));
     freeReplyObject(refusal);
     lk__slots_free(slots);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_range_has_its_master),
-        cmocka_unit_test(ranges_come_in_any_order_and_with_gaps),
-        cmocka_unit_test(a_node_may_know_no_slots),
-        cmocka_unit_test(who_names_no_host_means_the_one_that_was_asked),
-        cmocka_unit_test(a_host_is_a_name_or_a_number),
-        cmocka_unit_test(what_else_is_said_of_a_node_is_passed_over),
-        cmocka_unit_test(a_host_is_the_same_in_any_case),
-        cmocka_unit_test(what_is_no_map_is_refused),
-        cmocka_unit_test(ranges_are_of_slots_and_each_has_one_master),
-        cmocka_unit_test(two_masters_at_one_address_are_refused),
-        cmocka_unit_test(an_id_is_a_short_text),
-        cmocka_unit_test(ports_are_1_to_65535),
-        cmocka_unit_test(hosts_are_visible_and_not_too_long),
-        cmocka_unit_test(a_host_has_no_end_in_it),
-        cmocka_unit_test(there_are_at_most_1000_masters),
-        cmocka_unit_test(a_server_without_a_cluster_is_told_by_name),
-        cmocka_unit_test(another_error_means_what_it_means_anywhere),
-        cmocka_unit_test(without_memory_there_is_no_map),
-        cmocka_unit_test(maps_are_compared_by_masters),
-        cmocka_unit_test(what_is_no_map_says_nothing),
-    };
-
-    return cmocka_run_group_tests_name("slots", tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ typedef struct v2 {
     uint64_t b;
 } v2;
 
-static void null_means_all_defaults(NO_STATE)
+CHECK_TEST(null_means_all_defaults)
 {
     v2 ours = {.a = 7};
 
@@ -30,7 +30,7 @@ static void null_means_all_defaults(NO_STATE)
     assert_int_equal(ours.a, 0);
 }
 
-static void an_older_caller_gets_defaults_for_new_fields(NO_STATE)
+CHECK_TEST(an_older_caller_gets_defaults_for_new_fields)
 {
     v1 theirs = {.size = sizeof(theirs), .a = 7};
     v2 ours = {.b = 9};
@@ -40,7 +40,7 @@ static void an_older_caller_gets_defaults_for_new_fields(NO_STATE)
     assert_int_equal(ours.b, 0);
 }
 
-static void a_newer_caller_is_refused_what_we_do_not_know(NO_STATE)
+CHECK_TEST(a_newer_caller_is_refused_what_we_do_not_know)
 {
     v2 theirs = {.size = sizeof(theirs), .a = 7};
     v1 ours;
@@ -51,7 +51,7 @@ static void a_newer_caller_is_refused_what_we_do_not_know(NO_STATE)
     assert_status(lk__options_copy(&ours, sizeof(ours), &theirs), LK_ENOTSUP);
 }
 
-static void a_forgotten_size_is_refused(NO_STATE)
+CHECK_TEST(a_forgotten_size_is_refused)
 {
     v1 theirs = {.a = 7};
     v1 ours;
@@ -85,7 +85,10 @@ assert_refused(const char *key, const char *value, const char *words)
     assert_memory_equal(&options, &before, sizeof(options));
 }
 
-static void a_string_is_borrowed(NO_STATE)
+#define TEXT_TEST(name)     CHECK_TEST_OF(name, NO_STATE, begin, NULL)
+#define SETTINGS_TEST(name) CHECK_TEST_OF(name, NO_STATE, begin, end)
+
+TEXT_TEST(a_string_is_borrowed)
 {
     const char *user = "app";
 
@@ -93,7 +96,7 @@ static void a_string_is_borrowed(NO_STATE)
     assert_ptr_equal(options.user, user);
 }
 
-static void a_time_takes_a_unit(NO_STATE)
+TEXT_TEST(a_time_takes_a_unit)
 {
     assert_set("offline_ms", "250");
     assert_int_equal(options.offline_ms, 250);
@@ -111,7 +114,7 @@ static void a_time_takes_a_unit(NO_STATE)
     assert_int_equal(options.offline_ms, 3601001);
 }
 
-static void a_time_is_taken_as_a_clock_shows_it(NO_STATE)
+TEXT_TEST(a_time_is_taken_as_a_clock_shows_it)
 {
     assert_set("offline_ms", "0:42");
     assert_int_equal(options.offline_ms, 42000);
@@ -132,7 +135,7 @@ static void a_time_is_taken_as_a_clock_shows_it(NO_STATE)
     assert_refused("offline_ms", "307445734561825:52", "has to be a time");
 }
 
-static void what_is_no_time_is_refused(NO_STATE)
+TEXT_TEST(what_is_no_time_is_refused)
 {
     assert_refused("offline_ms", "", "offline_ms has no value");
     assert_refused("offline_ms", "s", "it has to be a time");
@@ -150,7 +153,7 @@ static void what_is_no_time_is_refused(NO_STATE)
     assert_refused("offline_ms", "1h18446744073709551615ms", "it has to be");
 }
 
-static void what_overflows_is_refused(NO_STATE)
+TEXT_TEST(what_overflows_is_refused)
 {
     assert_refused("offline_ms", "18446744073709551616", "has to be a time");
     assert_refused("offline_ms", "99999999999999999999999", "has to be a time");
@@ -159,7 +162,7 @@ static void what_overflows_is_refused(NO_STATE)
     assert_refused("db", "18446744073709551616", "a number of digits only");
 }
 
-static void a_number_has_bounds(NO_STATE)
+TEXT_TEST(a_number_has_bounds)
 {
     assert_set("db", "0");
     assert_set("db", "2147483647");
@@ -174,7 +177,7 @@ static void a_number_has_bounds(NO_STATE)
     assert_refused("connect_timeout_ms", "0", "it has to be 1 to");
 }
 
-static void a_choice_takes_its_words(NO_STATE)
+TEXT_TEST(a_choice_takes_its_words)
 {
     assert_set("interop", "redisson");
     assert_int_equal(options.interop, LK_INTEROP_REDISSON);
@@ -189,7 +192,7 @@ static void a_choice_takes_its_words(NO_STATE)
     assert_refused("interop", "Redisson", "auto or redisson");
 }
 
-static void a_flag_takes_its_words(NO_STATE)
+TEXT_TEST(a_flag_takes_its_words)
 {
     assert_set("dispatch", "yes");
     assert_int_equal(options.dispatch, 1);
@@ -198,7 +201,7 @@ static void a_flag_takes_its_words(NO_STATE)
     assert_refused("dispatch", "2", "a flag");
 }
 
-static void a_name_is_what_the_server_takes(NO_STATE)
+TEXT_TEST(a_name_is_what_the_server_takes)
 {
     char longest[130];
 
@@ -211,7 +214,7 @@ static void a_name_is_what_the_server_takes(NO_STATE)
     assert_refused("name", "caf\xc3\xa9", "visible ASCII");
 }
 
-static void an_unknown_key_is_told_the_nearest(NO_STATE)
+TEXT_TEST(an_unknown_key_is_told_the_nearest)
 {
     assert_refused("pasword", "x", "the nearest is 'password'");
     assert_refused("connect_timeout", "x", "'connect_timeout_ms'");
@@ -221,14 +224,14 @@ static void an_unknown_key_is_told_the_nearest(NO_STATE)
                    "so long a name");
 }
 
-static void what_is_no_text_cannot_be_set(NO_STATE)
+TEXT_TEST(what_is_no_text_cannot_be_set)
 {
     assert_refused("log", "x", "there is no option 'log'");
     assert_refused("log_data", "x", "there is no option 'log_data'");
     assert_refused("size", "8", "there is no option 'size'");
 }
 
-static void an_error_never_shows_the_password(NO_STATE)
+TEXT_TEST(an_error_never_shows_the_password)
 {
     static char secret[16400];
 
@@ -237,7 +240,7 @@ static void an_error_never_shows_the_password(NO_STATE)
     assert_null(strstr(lk_last_error(), "sss"));
 }
 
-static void setting_needs_an_initialised_struct(NO_STATE)
+TEXT_TEST(setting_needs_an_initialised_struct)
 {
     options.size = 0;
     assert_refused("db", "1", "size is not set");
@@ -246,7 +249,7 @@ static void setting_needs_an_initialised_struct(NO_STATE)
     assert_status(lk_client_options_set(&options, "db", NULL), LK_EINVAL);
 }
 
-static void a_field_beyond_the_size_is_not_touched(NO_STATE)
+TEXT_TEST(a_field_beyond_the_size_is_not_touched)
 {
     options.size = offsetof(lk_client_options, db);
     assert_refused("db", "1", "db is beyond the size");
@@ -255,7 +258,7 @@ static void a_field_beyond_the_size_is_not_touched(NO_STATE)
 
 /* ---- the table ---------------------------------------------------------- */
 
-static void the_table_names_every_field_but_those_of_the_struct_alone(NO_STATE)
+CHECK_TEST(the_table_names_every_field_but_those_of_the_struct_alone)
 {
     size_t size = sizeof(options.size) + sizeof(options.log) +
                   sizeof(options.log_data) + sizeof(options.under);
@@ -268,7 +271,7 @@ static void the_table_names_every_field_but_those_of_the_struct_alone(NO_STATE)
     assert_int_equal(size, sizeof(lk_client_options));
 }
 
-static void every_default_lies_within_its_bounds(NO_STATE)
+CHECK_TEST(every_default_lies_within_its_bounds)
 {
     for (size_t i = 0; i < lk__option_count; i++) {
         const lk__option *option = &lk__options[i];
@@ -294,7 +297,7 @@ static void assert_made(const char *url)
     assert_status(lk__settings_make(&settings, url, &options), LK_OK);
 }
 
-static void everything_has_a_default(NO_STATE)
+SETTINGS_TEST(everything_has_a_default)
 {
     assert_status(lk__settings_make(&settings, "redis://", NULL), LK_OK);
     assert_string_equal(settings.address.host, "127.0.0.1");
@@ -314,14 +317,14 @@ static void everything_has_a_default(NO_STATE)
     assert_true(settings.log == NULL);
 }
 
-static void the_default_name_is_the_programs(NO_STATE)
+SETTINGS_TEST(the_default_name_is_the_programs)
 {
     assert_made("redis://");
-    assert_non_null(strstr(settings.name, "options"));
+    assert_non_null(strstr(settings.name, "test_unit_settings"));
     assert_null(strchr(settings.name, '/'));
 }
 
-static void the_url_beats_the_default(NO_STATE)
+SETTINGS_TEST(the_url_beats_the_default)
 {
     assert_made("redis://u:p@h:1/3?name=n&offline_ms=7s&dispatch=1");
     assert_string_equal(settings.address.host, "h");
@@ -334,7 +337,7 @@ static void the_url_beats_the_default(NO_STATE)
     assert_true(settings.dispatch);
 }
 
-static void a_field_beats_the_url(NO_STATE)
+SETTINGS_TEST(a_field_beats_the_url)
 {
     options.db = 4;
     options.user = "v";
@@ -348,28 +351,28 @@ static void a_field_beats_the_url(NO_STATE)
     assert_int_equal(settings.log_level, LK_LOG_DEBUG);
 }
 
-static void a_socket_has_a_path_and_no_host(NO_STATE)
+SETTINGS_TEST(a_socket_has_a_path_and_no_host)
 {
     assert_made("unix:/run/redis.sock");
     assert_string_equal(settings.address.path, "/run/redis.sock");
     assert_null(settings.address.host);
 }
 
-static void a_user_always_comes_with_a_password(NO_STATE)
+SETTINGS_TEST(a_user_always_comes_with_a_password)
 {
     options.user = "app";
     assert_made("redis://h");
     assert_string_equal(settings.password, "");
 }
 
-static void an_empty_password_alone_is_none(NO_STATE)
+SETTINGS_TEST(an_empty_password_alone_is_none)
 {
     options.password = "";
     assert_made("redis://h");
     assert_null(settings.password);
 }
 
-static void settings_keep_no_pointer_to_the_callers_strings(NO_STATE)
+SETTINGS_TEST(settings_keep_no_pointer_to_the_callers_strings)
 {
     char url[] = "redis://u:p@h?name=n";
     char user[] = "v";
@@ -384,7 +387,7 @@ static void settings_keep_no_pointer_to_the_callers_strings(NO_STATE)
     assert_string_equal(settings.name, "n");
 }
 
-static void a_field_out_of_bounds_is_refused(NO_STATE)
+SETTINGS_TEST(a_field_out_of_bounds_is_refused)
 {
     options.watchdog_ms = 99;
     assert_status(lk__settings_make(&settings, "redis://", &options),
@@ -401,7 +404,7 @@ static void a_field_out_of_bounds_is_refused(NO_STATE)
     assert_non_null(strstr(lk_last_error(), "user is empty"));
 }
 
-static void a_failure_leaves_the_settings_alone(NO_STATE)
+SETTINGS_TEST(a_failure_leaves_the_settings_alone)
 {
     lk__settings before = settings;
 
@@ -417,7 +420,7 @@ static bool fails_at_the_end_of_the_countdown(void)
     return countdown-- == 0;
 }
 
-static void any_allocation_may_fail(NO_STATE)
+SETTINGS_TEST(any_allocation_may_fail)
 {
     int failures = 0;
     lk_status status;
@@ -435,54 +438,10 @@ static void any_allocation_may_fail(NO_STATE)
     assert_int_equal(failures, 6);
 }
 
-static void settings_may_be_done_twice(NO_STATE)
+SETTINGS_TEST(settings_may_be_done_twice)
 {
     assert_made("redis://:p@h");
     lk__settings_done(&settings);
     assert_null(settings.password);
     lk__settings_done(&settings);
-}
-
-#define TEXT_TEST(name)     cmocka_unit_test_setup(name, begin)
-#define SETTINGS_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_means_all_defaults),
-        cmocka_unit_test(an_older_caller_gets_defaults_for_new_fields),
-        cmocka_unit_test(a_newer_caller_is_refused_what_we_do_not_know),
-        cmocka_unit_test(a_forgotten_size_is_refused),
-        TEXT_TEST(a_string_is_borrowed),
-        TEXT_TEST(a_time_takes_a_unit),
-        TEXT_TEST(a_time_is_taken_as_a_clock_shows_it),
-        TEXT_TEST(what_is_no_time_is_refused),
-        TEXT_TEST(what_overflows_is_refused),
-        TEXT_TEST(a_number_has_bounds),
-        TEXT_TEST(a_choice_takes_its_words),
-        TEXT_TEST(a_flag_takes_its_words),
-        TEXT_TEST(a_name_is_what_the_server_takes),
-        TEXT_TEST(an_unknown_key_is_told_the_nearest),
-        TEXT_TEST(what_is_no_text_cannot_be_set),
-        TEXT_TEST(an_error_never_shows_the_password),
-        TEXT_TEST(setting_needs_an_initialised_struct),
-        TEXT_TEST(a_field_beyond_the_size_is_not_touched),
-        cmocka_unit_test(
-            the_table_names_every_field_but_those_of_the_struct_alone),
-        cmocka_unit_test(every_default_lies_within_its_bounds),
-        SETTINGS_TEST(everything_has_a_default),
-        SETTINGS_TEST(the_default_name_is_the_programs),
-        SETTINGS_TEST(the_url_beats_the_default),
-        SETTINGS_TEST(a_field_beats_the_url),
-        SETTINGS_TEST(a_socket_has_a_path_and_no_host),
-        SETTINGS_TEST(a_user_always_comes_with_a_password),
-        SETTINGS_TEST(an_empty_password_alone_is_none),
-        SETTINGS_TEST(settings_keep_no_pointer_to_the_callers_strings),
-        SETTINGS_TEST(a_field_out_of_bounds_is_refused),
-        SETTINGS_TEST(a_failure_leaves_the_settings_alone),
-        SETTINGS_TEST(any_allocation_may_fail),
-        SETTINGS_TEST(settings_may_be_done_twice),
-    };
-
-    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ assert_user(const char *text, const char *user, const char *password)
 
 /* ---- understood --------------------------------------------------------- */
 
-static void host_port_and_db_may_each_be_left_out(NO_STATE)
+URL_TEST(host_port_and_db_may_each_be_left_out)
 {
     assert_tcp("redis://", "127.0.0.1", 6379, 0);
     assert_tcp("redis://h", "h", 6379, 0);
@@ -52,14 +52,14 @@ static void host_port_and_db_may_each_be_left_out(NO_STATE)
                0);
 }
 
-static void both_names_of_the_server_are_understood(NO_STATE)
+URL_TEST(both_names_of_the_server_are_understood)
 {
     assert_tcp("valkey://h:1/2", "h", 1, 2);
     assert_tcp("REDIS://h:1/2", "h", 1, 2);
     assert_tcp("tcp://h:1/2", "h", 1, 2);
 }
 
-static void an_s_means_tls(NO_STATE)
+URL_TEST(an_s_means_tls)
 {
     assert_tcp("rediss://h:1/2", "h", 1, 2);
     assert_true(url.tls);
@@ -69,7 +69,7 @@ static void an_s_means_tls(NO_STATE)
     assert_false(url.tls);
 }
 
-static void others_spellings_of_tls_are_understood(NO_STATE)
+URL_TEST(others_spellings_of_tls_are_understood)
 {
     url_read("rediss://h?ssl_ca_certs=/a&ssl_ca_path=/d&ssl_certfile=/c&"
              "ssl_keyfile=/k&ssl_cert_reqs=none");
@@ -92,7 +92,7 @@ static void others_spellings_of_tls_are_understood(NO_STATE)
     assert_int_equal(url.options.tls_verify, LK_TLS_FULL);
 }
 
-static void an_ipv6_address_stands_in_brackets(NO_STATE)
+URL_TEST(an_ipv6_address_stands_in_brackets)
 {
     assert_tcp("redis://[::1]", "::1", 6379, 0);
     assert_tcp("redis://[::1]:7000/3", "::1", 7000, 3);
@@ -100,7 +100,7 @@ static void an_ipv6_address_stands_in_brackets(NO_STATE)
     assert_tcp("redis://u:p@[::ffff:10.0.0.1]/3", "::ffff:10.0.0.1", 6379, 3);
 }
 
-static void every_spelling_of_a_socket_is_understood(NO_STATE)
+URL_TEST(every_spelling_of_a_socket_is_understood)
 {
     assert_unix("unix:/run/r.sock", "/run/r.sock");
     assert_unix("unix:///run/r.sock", "/run/r.sock");
@@ -112,7 +112,7 @@ static void every_spelling_of_a_socket_is_understood(NO_STATE)
     assert_unix("unix:/run/a@b%20c", "/run/a@b c");
 }
 
-static void a_socket_takes_a_user_and_options(NO_STATE)
+URL_TEST(a_socket_takes_a_user_and_options)
 {
     assert_unix("unix://u:p@/run/r.sock?db=4&name=n", "/run/r.sock");
     assert_url_text(url.options.user, "u");
@@ -121,7 +121,7 @@ static void a_socket_takes_a_user_and_options(NO_STATE)
     assert_int_equal(url.options.db, 4);
 }
 
-static void user_and_password_are_told_apart(NO_STATE)
+URL_TEST(user_and_password_are_told_apart)
 {
     assert_user("redis://h", NULL, NULL);
     assert_user("redis://u:p@h", "u", "p");
@@ -131,7 +131,7 @@ static void user_and_password_are_told_apart(NO_STATE)
     assert_user("redis://@h", NULL, NULL);
 }
 
-static void every_part_is_decoded_once(NO_STATE)
+URL_TEST(every_part_is_decoded_once)
 {
     assert_user("redis://%75%3A:%40%2f%3F%23%25@h", "u:", "@/?#%");
     assert_user("redis://u:%2541@h", "u", "%41");
@@ -141,7 +141,7 @@ static void every_part_is_decoded_once(NO_STATE)
     assert_url_text(url.options.name, "n");
 }
 
-static void options_are_read(NO_STATE)
+URL_TEST(options_are_read)
 {
     url_read(
         "redis://h?connect_timeout_ms=500ms&watchdog_ms=10s&interop=redisson"
@@ -155,7 +155,7 @@ static void options_are_read(NO_STATE)
     assert_url_text(url.options.name, "a=b");
 }
 
-static void an_option_beats_the_path_and_the_user_info(NO_STATE)
+URL_TEST(an_option_beats_the_path_and_the_user_info)
 {
     assert_tcp("redis://h/3?db=5", "h", 6379, 5);
     assert_tcp("redis://h/3?db=0", "h", 6379, 0);
@@ -164,14 +164,14 @@ static void an_option_beats_the_path_and_the_user_info(NO_STATE)
 
 /* ---- refused ------------------------------------------------------------ */
 
-static void what_cannot_be_is_refused_by_name(NO_STATE)
+URL_TEST(what_cannot_be_is_refused_by_name)
 {
     assert_url_fails("rediss+unix:///s", LK_ENOTSUP, "TLS on a unix socket");
     assert_url_refused("sentinel://h1/0;sentinel://h2/0",
                        "write redis+sentinel://");
 }
 
-static void an_unknown_scheme_is_refused(NO_STATE)
+URL_TEST(an_unknown_scheme_is_refused)
 {
     assert_url_refused("", "no known scheme");
     assert_url_refused("localhost", "no known scheme");
@@ -183,7 +183,7 @@ static void an_unknown_scheme_is_refused(NO_STATE)
     assert_url_refused("/run/r.sock", "no known scheme");
 }
 
-static void slashes_are_counted(NO_STATE)
+URL_TEST(slashes_are_counted)
 {
     assert_url_refused("redis:h", "at byte 7: two slashes");
     assert_url_refused("redis:/h", "at byte 7: two slashes");
@@ -194,7 +194,7 @@ static void slashes_are_counted(NO_STATE)
     assert_url_refused("unix://u:p@", "a whole path");
 }
 
-static void a_path_too_long_for_a_socket_is_refused(NO_STATE)
+URL_TEST(a_path_too_long_for_a_socket_is_refused)
 {
     char text[5 + 108 + 1] = "unix:/";
 
@@ -204,14 +204,14 @@ static void a_path_too_long_for_a_socket_is_refused(NO_STATE)
     assert_unix(text, text + 5);
 }
 
-static void a_user_info_without_a_colon_is_refused(NO_STATE)
+URL_TEST(a_user_info_without_a_colon_is_refused)
 {
     assert_url_refused("redis://word@h", "write user:@ or :password@");
     assert_url_refused("unix://word@/s", "write user:@ or :password@");
 }
 
 /* Clients do not agree on what they mean. */
-static void a_user_info_that_is_not_encoded_is_refused(NO_STATE)
+URL_TEST(a_user_info_that_is_not_encoded_is_refused)
 {
     assert_url_refused("redis://u:p:q@h", "write : as %3A and @ as %40");
     assert_url_refused("redis://u:p@q@h:1/2", "at byte 9: in a user or");
@@ -219,7 +219,7 @@ static void a_user_info_that_is_not_encoded_is_refused(NO_STATE)
     assert_url_refused("redis://u:p/q@h", "write / ? # @ as %2F");
 }
 
-static void tls_is_never_left_out_in_silence(NO_STATE)
+URL_TEST(tls_is_never_left_out_in_silence)
 {
     assert_url_refused("redis://h?tls_ca_file=/a", "write rediss://");
     assert_url_refused("redis://h?ssl_cert_reqs=none", "write rediss://");
@@ -231,7 +231,7 @@ static void tls_is_never_left_out_in_silence(NO_STATE)
                        "for the second time");
 }
 
-static void a_wrong_port_is_refused(NO_STATE)
+URL_TEST(a_wrong_port_is_refused)
 {
     assert_url_refused("redis://h:", "at byte 11: the port");
     assert_url_refused("redis://h:0", "the port has to be 1 to 65535");
@@ -243,7 +243,7 @@ static void a_wrong_port_is_refused(NO_STATE)
     assert_url_refused("redis://h:%31", "the port");
 }
 
-static void a_wrong_host_is_refused(NO_STATE)
+URL_TEST(a_wrong_host_is_refused)
 {
     char text[8 + 257] = "redis://";
 
@@ -259,7 +259,7 @@ static void a_wrong_host_is_refused(NO_STATE)
     assert_url_refused(text, "not the name");
 }
 
-static void a_wrong_database_is_refused(NO_STATE)
+URL_TEST(a_wrong_database_is_refused)
 {
     assert_url_refused("redis://h/x", "at byte 11: the database");
     assert_url_refused("redis://h/0/", "the database");
@@ -267,7 +267,7 @@ static void a_wrong_database_is_refused(NO_STATE)
     assert_url_refused("redis://h/2147483648", "0 to 2147483647");
 }
 
-static void wrong_options_are_refused(NO_STATE)
+URL_TEST(wrong_options_are_refused)
 {
     assert_url_refused("redis://h?", "at byte 11: an option has to be");
     assert_url_refused("redis://h?db", "written key=value");
@@ -283,7 +283,7 @@ static void wrong_options_are_refused(NO_STATE)
     assert_url_refused("redis://h?watchdog_ms=1", "it has to be 100 to");
 }
 
-static void wrong_encodings_are_refused(NO_STATE)
+URL_TEST(wrong_encodings_are_refused)
 {
     assert_url_refused("redis://u:%4@h", "at byte 11: two hexadecimal");
     assert_url_refused("redis://u:%@h", "two hexadecimal");
@@ -292,7 +292,7 @@ static void wrong_encodings_are_refused(NO_STATE)
     assert_url_refused("redis://h/%3", "two hexadecimal");
 }
 
-static void control_bytes_are_refused(NO_STATE)
+URL_TEST(control_bytes_are_refused)
 {
     assert_url_refused("redis://u:a%00b@h", "a control character");
     assert_url_refused("redis://u:a%0Ab@h", "a control character");
@@ -303,7 +303,7 @@ static void control_bytes_are_refused(NO_STATE)
 }
 
 /* Whatever is wrong and wherever the password has run. */
-static void no_error_repeats_the_password(NO_STATE)
+URL_TEST(no_error_repeats_the_password)
 {
     static const char *const texts[] = {
         "redis://:hunter@h:x",      "redis://:hunter%@h",
@@ -330,7 +330,7 @@ static void no_error_repeats_the_password(NO_STATE)
     }
 }
 
-static void a_password_that_was_not_encoded_is_told_how(NO_STATE)
+URL_TEST(a_password_that_was_not_encoded_is_told_how)
 {
     assert_url_refused("redis://:a/b@h", "in a user or password write");
     assert_url_refused("redis://u:a?b@h", "in a user or password write");
@@ -338,7 +338,7 @@ static void a_password_that_was_not_encoded_is_told_how(NO_STATE)
 }
 
 /* Every prefix, and every byte replaced: it fails or not, and cleanly. */
-static void no_damage_to_a_url_does_harm(NO_STATE)
+URL_TEST(no_damage_to_a_url_does_harm)
 {
     static const char whole[] =
         "redis://us%65r:p%61ss@[::1]:6379/12?name=n%61&db=3";
@@ -362,45 +362,9 @@ static bool always(void)
     return true;
 }
 
-static void without_memory_nothing_is_parsed(NO_STATE)
+URL_TEST(without_memory_nothing_is_parsed)
 {
     lk__mem_fail(always);
     assert_url_fails("redis://h", LK_ENOMEM, "out of memory");
     lk__mem_fail(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        URL_TEST(host_port_and_db_may_each_be_left_out),
-        URL_TEST(both_names_of_the_server_are_understood),
-        URL_TEST(an_s_means_tls),
-        URL_TEST(others_spellings_of_tls_are_understood),
-        URL_TEST(an_ipv6_address_stands_in_brackets),
-        URL_TEST(every_spelling_of_a_socket_is_understood),
-        URL_TEST(a_socket_takes_a_user_and_options),
-        URL_TEST(user_and_password_are_told_apart),
-        URL_TEST(every_part_is_decoded_once),
-        URL_TEST(options_are_read),
-        URL_TEST(an_option_beats_the_path_and_the_user_info),
-        URL_TEST(what_cannot_be_is_refused_by_name),
-        URL_TEST(an_unknown_scheme_is_refused),
-        URL_TEST(slashes_are_counted),
-        URL_TEST(a_path_too_long_for_a_socket_is_refused),
-        URL_TEST(a_user_info_without_a_colon_is_refused),
-        URL_TEST(a_user_info_that_is_not_encoded_is_refused),
-        URL_TEST(tls_is_never_left_out_in_silence),
-        URL_TEST(a_wrong_port_is_refused),
-        URL_TEST(a_wrong_host_is_refused),
-        URL_TEST(a_wrong_database_is_refused),
-        URL_TEST(wrong_options_are_refused),
-        URL_TEST(wrong_encodings_are_refused),
-        URL_TEST(control_bytes_are_refused),
-        URL_TEST(no_error_repeats_the_password),
-        URL_TEST(a_password_that_was_not_encoded_is_told_how),
-        URL_TEST(no_damage_to_a_url_does_harm),
-        URL_TEST(without_memory_nothing_is_parsed),
-    };
-
-    return cmocka_run_group_tests_name("url", tests, NULL, NULL);
 }

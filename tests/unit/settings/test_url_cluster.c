@@ -29,7 +29,7 @@ static void assert_described(const char *text, const char *expected)
 
 /* ---- understood ----------------------------------------------------------- */
 
-static void the_nodes_are_read(NO_STATE)
+URL_TEST(the_nodes_are_read)
 {
     url_read("redis+cluster://u:p@h1:7000,h2,[::1]:7002/0?name=n");
     assert_true(url.is_cluster);
@@ -46,7 +46,7 @@ static void the_nodes_are_read(NO_STATE)
     assert_string_equal(url.options.name, "n");
 }
 
-static void one_node_of_a_cluster_will_do(NO_STATE)
+URL_TEST(one_node_of_a_cluster_will_do)
 {
     url_read("redis+cluster://h");
     assert_true(url.is_cluster);
@@ -58,7 +58,7 @@ static void one_node_of_a_cluster_will_do(NO_STATE)
     assert_int_equal(url.server_count, 0);
 }
 
-static void every_spelling_becomes_one(NO_STATE)
+URL_TEST(every_spelling_becomes_one)
 {
     static const char *const texts[] = {
         "redis+cluster://h1:7000,h2/0",
@@ -76,7 +76,7 @@ static void every_spelling_becomes_one(NO_STATE)
         assert_described(texts[i], "redis+cluster://h1:7000,h2:6379");
 }
 
-static void with_tls_it_is_another_scheme(NO_STATE)
+URL_TEST(with_tls_it_is_another_scheme)
 {
     static const char *const texts[] = {"rediss+cluster://h1,h2?sni=n",
                                         "rediss-cluster://h1,h2?sni=n",
@@ -90,7 +90,7 @@ static void with_tls_it_is_another_scheme(NO_STATE)
                                    "?tls_server_name=n");
 }
 
-static void all_but_the_password_is_described(NO_STATE)
+URL_TEST(all_but_the_password_is_described)
 {
     assert_described("redis+cluster://u:p@[fe80::1%25e]:7000,h/0?interop="
                      "redisson&db=0&offline_ms=9s",
@@ -98,7 +98,7 @@ static void all_but_the_password_is_described(NO_STATE)
                      "?offline_ms=9000ms&interop=redisson");
 }
 
-static void a_cluster_has_up_to_15_seeds(NO_STATE)
+URL_TEST(a_cluster_has_up_to_15_seeds)
 {
     static const char many[] = "redis+cluster://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o";
     char text[sizeof(many) + 20];
@@ -113,7 +113,7 @@ static void a_cluster_has_up_to_15_seeds(NO_STATE)
 
 /* ---- refused -------------------------------------------------------------- */
 
-static void a_cluster_has_one_database(NO_STATE)
+URL_TEST(a_cluster_has_one_database)
 {
     assert_url_refused("redis+cluster://h/1",
                        "at byte 19: a cluster has database "
@@ -129,7 +129,7 @@ static void a_cluster_has_one_database(NO_STATE)
     assert_int_equal(url.options.db, 0);
 }
 
-static void a_wrong_list_of_nodes_is_refused(NO_STATE)
+URL_TEST(a_wrong_list_of_nodes_is_refused)
 {
     assert_url_refused("redis+cluster:h", "two slashes");
     assert_url_refused("redis+cluster://", "at byte 17: a host is missing");
@@ -147,7 +147,7 @@ static void a_wrong_list_of_nodes_is_refused(NO_STATE)
     assert_url_refused("redis+cluster://secret@h1", "user or password?");
 }
 
-static void of_other_topologies_is_what_says_so(NO_STATE)
+URL_TEST(of_other_topologies_is_what_says_so)
 {
     assert_url_refused("redis+cluster://h?sentinel_user=u",
                        "redis+sentinel://");
@@ -172,7 +172,7 @@ settings_of(lk__settings *ret_settings, const char *text, uint64_t db)
     return lk__settings_of(ret_settings, &url, &options);
 }
 
-static void a_client_gets_its_seeds(NO_STATE)
+URL_TEST(a_client_gets_its_seeds)
 {
     lk__settings settings = {.host = NULL};
 
@@ -194,7 +194,7 @@ static void a_client_gets_its_seeds(NO_STATE)
     lk__settings_done(&settings);
 }
 
-static void a_client_of_no_cluster_gets_none(NO_STATE)
+URL_TEST(a_client_of_no_cluster_gets_none)
 {
     lk__settings settings = {.host = NULL};
 
@@ -216,7 +216,7 @@ static uint64_t offline_ms_of(const char *text)
 }
 
 /* Of Redis' own settings a failover takes 15 to 30 seconds, and some more. */
-static void a_wait_rides_out_a_failover(NO_STATE)
+URL_TEST(a_wait_rides_out_a_failover)
 {
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 5000};
     lk__settings settings = {.host = NULL};
@@ -231,7 +231,7 @@ static void a_wait_rides_out_a_failover(NO_STATE)
     lk__settings_done(&settings);
 }
 
-static void a_database_that_is_told_otherwise_is_refused(NO_STATE)
+URL_TEST(a_database_that_is_told_otherwise_is_refused)
 {
     lk__settings settings = {.host = NULL};
 
@@ -247,7 +247,7 @@ static bool fails(void)
     return left-- == 0;
 }
 
-static void without_memory_nothing_is_made(NO_STATE)
+URL_TEST(without_memory_nothing_is_made)
 {
     lk_status status = LK_ENOMEM;
     lk__settings settings = {.host = NULL};
@@ -264,26 +264,4 @@ static void without_memory_nothing_is_made(NO_STATE)
     }
     assert_status(status, LK_OK);
     lk__settings_done(&settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        URL_TEST(the_nodes_are_read),
-        URL_TEST(one_node_of_a_cluster_will_do),
-        URL_TEST(every_spelling_becomes_one),
-        URL_TEST(with_tls_it_is_another_scheme),
-        URL_TEST(all_but_the_password_is_described),
-        URL_TEST(a_cluster_has_up_to_15_seeds),
-        URL_TEST(a_cluster_has_one_database),
-        URL_TEST(a_wrong_list_of_nodes_is_refused),
-        URL_TEST(of_other_topologies_is_what_says_so),
-        URL_TEST(a_client_gets_its_seeds),
-        URL_TEST(a_client_of_no_cluster_gets_none),
-        URL_TEST(a_wait_rides_out_a_failover),
-        URL_TEST(a_database_that_is_told_otherwise_is_refused),
-        URL_TEST(without_memory_nothing_is_made),
-    };
-
-    return cmocka_run_group_tests_name("url_cluster", tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void assert_described(const char *url, const char *expected)
     assert_string_equal(twice, expected);
 }
 
-static void every_spelling_becomes_one(NO_STATE)
+CHECK_TEST(every_spelling_becomes_one)
 {
     assert_described("redis://", "redis://127.0.0.1:6379/0");
     assert_described("VALKEY://h", "redis://h:6379/0");
@@ -36,7 +36,7 @@ static void every_spelling_becomes_one(NO_STATE)
                      "&interop=redisson");
 }
 
-static void sentinels_and_their_master_are_described(NO_STATE)
+CHECK_TEST(sentinels_and_their_master_are_described)
 {
     assert_described("redis+sentinel://h1,h2:2,[::1]/m",
                      "redis+sentinel://h1:26379,h2:2,[::1]:26379/m/0");
@@ -53,7 +53,7 @@ static void sentinels_and_their_master_are_described(NO_STATE)
 }
 
 /* Each text as long as it may be, and of bytes that are shown by their codes. */
-static void the_longest_has_room(NO_STATE)
+CHECK_TEST(the_longest_has_room)
 {
     static const struct {
         const char *key;
@@ -77,7 +77,7 @@ static void the_longest_has_room(NO_STATE)
     assert_non_null(strstr(text, "tls_server_name=%21"));
 }
 
-static void a_zone_is_no_longer_than_a_name_may_be(NO_STATE)
+CHECK_TEST(a_zone_is_no_longer_than_a_name_may_be)
 {
     char zone[257] = "", url[300], text[64];
 
@@ -86,7 +86,7 @@ static void a_zone_is_no_longer_than_a_name_may_be(NO_STATE)
     assert_status(lk_url_describe(url, text, sizeof(text)), LK_EURL);
 }
 
-static void a_password_is_masked_whatever_it_is(NO_STATE)
+CHECK_TEST(a_password_is_masked_whatever_it_is)
 {
     assert_described("redis://:x@h", "redis://:***@h:6379/0");
     assert_described("redis://u:a%40b@h", "redis://u:***@h:6379/0");
@@ -99,7 +99,7 @@ static void a_password_is_masked_whatever_it_is(NO_STATE)
                      "tls_verify=ca");
 }
 
-static void what_is_wrong_is_refused_as_on_open(NO_STATE)
+CHECK_TEST(what_is_wrong_is_refused_as_on_open)
 {
     char text[LK_URL_DESCRIPTION_SIZE];
 
@@ -108,7 +108,7 @@ static void what_is_wrong_is_refused_as_on_open(NO_STATE)
     assert_status(lk_url_describe("redis://h", NULL, 0), LK_EINVAL);
 }
 
-static void too_little_room_is_refused_and_not_overrun(NO_STATE)
+CHECK_TEST(too_little_room_is_refused_and_not_overrun)
 {
     char text[32];
     size_t need = strlen("redis://h:6379/0") + 1;
@@ -120,19 +120,4 @@ static void too_little_room_is_refused_and_not_overrun(NO_STATE)
     }
     assert_status(lk_url_describe("redis://h", text, need), LK_OK);
     assert_string_equal(text, "redis://h:6379/0");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_spelling_becomes_one),
-        cmocka_unit_test(sentinels_and_their_master_are_described),
-        cmocka_unit_test(the_longest_has_room),
-        cmocka_unit_test(a_zone_is_no_longer_than_a_name_may_be),
-        cmocka_unit_test(a_password_is_masked_whatever_it_is),
-        cmocka_unit_test(what_is_wrong_is_refused_as_on_open),
-        cmocka_unit_test(too_little_room_is_refused_and_not_overrun),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

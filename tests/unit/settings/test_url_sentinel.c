@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "support/urls.h"
 
-static void the_sentinels_and_their_master_are_read(NO_STATE)
+URL_TEST(the_sentinels_and_their_master_are_read)
 {
     url_read("redis+sentinel://u:p@h1:1,h2,[::1]:3/m%2Fx/4?failover=fast"
              "&sentinel_user=su&sentinel_password=sp");
@@ -26,7 +26,7 @@ static void the_sentinels_and_their_master_are_read(NO_STATE)
     assert_int_equal(url.options.failover, LK_FAILOVER_FAST);
 }
 
-static void of_sentinel_port_and_database_may_be_left_out(NO_STATE)
+URL_TEST(of_sentinel_port_and_database_may_be_left_out)
 {
     url_read("valkey+sentinel://h/m");
     assert_int_equal(url.server_count, 1);
@@ -39,7 +39,7 @@ static void of_sentinel_port_and_database_may_be_left_out(NO_STATE)
     assert_url_text(url.options.name, "n");
 }
 
-static void of_sentinel_tls_is_a_scheme_of_its_own(NO_STATE)
+URL_TEST(of_sentinel_tls_is_a_scheme_of_its_own)
 {
     static const char *const texts[] = {"rediss+sentinel://h/m?sni=n",
                                         "valkeys+sentinel://h/m?sni=n",
@@ -58,7 +58,7 @@ static void of_sentinel_tls_is_a_scheme_of_its_own(NO_STATE)
 }
 
 /* redis-sentinel://host,host/db#master and go-redis' options. */
-static void the_ways_of_other_clients_name_a_master_too(NO_STATE)
+URL_TEST(the_ways_of_other_clients_name_a_master_too)
 {
     static const char *const texts[] = {
         "redis-sentinel://u:p@h1:1,h2/4#m%2Fx",
@@ -93,7 +93,7 @@ static void the_ways_of_other_clients_name_a_master_too(NO_STATE)
 }
 
 /* The sentinels are told, and the servers are not. */
-static void before_the_at_of_go_redis_is_the_sentinels_user(NO_STATE)
+URL_TEST(before_the_at_of_go_redis_is_the_sentinels_user)
 {
     url_read("redis://u:p@h:1?master_name=m");
     assert_null(url.options.user);
@@ -114,7 +114,7 @@ static void before_the_at_of_go_redis_is_the_sentinels_user(NO_STATE)
     assert_url_text(url.options.sentinel_password, "t");
 }
 
-static void what_other_clients_leave_out_is_asked_for(NO_STATE)
+URL_TEST(what_other_clients_leave_out_is_asked_for)
 {
     assert_url_refused("redis-sentinel://h1,h2/0", "the master's name");
     assert_url_refused("redis-sentinel://h1,h2/m", "the database");
@@ -136,7 +136,7 @@ static void what_other_clients_leave_out_is_asked_for(NO_STATE)
     assert_url_refused("unix:/s?master_name=m", "");
 }
 
-static void a_wrong_sentinel_url_is_refused(NO_STATE)
+URL_TEST(a_wrong_sentinel_url_is_refused)
 {
     static const char many[] = "redis+sentinel://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o";
     char text[sizeof(many) + 4];
@@ -163,24 +163,8 @@ static void a_wrong_sentinel_url_is_refused(NO_STATE)
     assert_int_equal(url.server_count, 15);
 }
 
-static void an_option_of_sentinel_wants_sentinel(NO_STATE)
+URL_TEST(an_option_of_sentinel_wants_sentinel)
 {
     assert_url_refused("redis://h?failover=fast", "redis+sentinel://");
     assert_url_refused("unix:/s?sentinel_password=p", "redis+sentinel://");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        URL_TEST(the_sentinels_and_their_master_are_read),
-        URL_TEST(of_sentinel_port_and_database_may_be_left_out),
-        URL_TEST(of_sentinel_tls_is_a_scheme_of_its_own),
-        URL_TEST(the_ways_of_other_clients_name_a_master_too),
-        URL_TEST(before_the_at_of_go_redis_is_the_sentinels_user),
-        URL_TEST(what_other_clients_leave_out_is_asked_for),
-        URL_TEST(a_wrong_sentinel_url_is_refused),
-        URL_TEST(an_option_of_sentinel_wants_sentinel),
-    };
-
-    return cmocka_run_group_tests_name("url_sentinel", tests, NULL, NULL);
 }

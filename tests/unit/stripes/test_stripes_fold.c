@@ -7,7 +7,7 @@
 #include "stripes/fold.h"
 #include "support/check.h"
 
-static void a_key_is_always_folded_onto_the_same_stripe(NO_STATE)
+CHECK_TEST(a_key_is_always_folded_onto_the_same_stripe)
 {
     static const struct {
         const char *key;
@@ -30,7 +30,7 @@ static void a_key_is_always_folded_onto_the_same_stripe(NO_STATE)
 }
 
 /* Keys that differ in their upper bits alone, as digits and letters do. */
-static void keys_are_spread_evenly(NO_STATE)
+CHECK_TEST(keys_are_spread_evenly)
 {
     enum { STRIPES = 64, KEYS = 64000, MEAN = KEYS / STRIPES };
     unsigned counts[STRIPES] = {0};
@@ -43,14 +43,4 @@ static void keys_are_spread_evenly(NO_STATE)
     }
     for (unsigned i = 0; i < STRIPES; i++)
         assert_in_range(counts[i], MEAN * 8 / 10, MEAN * 12 / 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_is_always_folded_onto_the_same_stripe),
-        cmocka_unit_test(keys_are_spread_evenly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

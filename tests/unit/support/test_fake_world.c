@@ -29,7 +29,7 @@ static int on_connect(void *data, fake_link *link)
 {
     const fixture *f = data;
 
-    assert_string_equal(fake_link_address(link)->host, "server");
+    assert_string_equal(link->address.host, "server");
     return f->connect_answer;
 }
 
@@ -70,10 +70,8 @@ static fixture *fixture_new(uint64_t seed)
     fixture *f = calloc(1, sizeof(*f));
 
     f->world = fake_world_new(seed, &server, f);
-    f->base = fake_world_base(f->world);
-    *fake_world_settings(f->world) = (fake_settings){.connect_ns = 3 * FAKE_MS,
-                                                     .request_ns = FAKE_MS,
-                                                     .reply_ns = FAKE_MS};
+    f->base = &f->world->process.base;
+    f->world->path->open_ns = 3 * FAKE_MS;
     assert_true(witness_start(&f->w, f->base));
     return f;
 }
@@ -114,12 +112,12 @@ static void open_link(fixture *f)
     assert_int_equal(f->link.open_error, f->connect_answer);
 }
 
+#define TEST(name) CHECK_TEST_OF(name, fixture *f, setup, teardown)
+
 /* ---- streams ------------------------------------------------------------ */
 
-static void a_command_is_answered_after_both_ways(void **state)
+TEST(a_command_is_answered_after_both_ways)
 {
-    fixture *f = *state;
-
     open_link(f);
     assert_int_equal(fake_world_now(f->world), FAKE_START + 3 * FAKE_MS);
     send_text(f, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
@@ -130,10 +128,8 @@ static void a_command_is_answered_after_both_ways(void **state)
     assert_int_equal(f->link.sum, witness_sum(0, 0, "+OK\r\n", 5));
 }
 
-static void commands_may_come_in_parts_and_together(void **state)
+TEST(commands_may_come_in_parts_and_together)
 {
-    fixture *f = *state;
-
     open_link(f);
     send_text(f, "*1\r\n$4\r\nPI");
     fake_world_run_for(f->world, 5 * FAKE_MS);
@@ -146,33 +142,27 @@ static void commands_may_come_in_parts_and_together(void **state)
     assert_int_equal(f->link.received, 15);
 }
 
-static void a_server_may_refuse(void **state)
+TEST(a_server_may_refuse)
 {
-    fixture *f = *state;
-
     f->connect_answer = -ECONNREFUSED;
     open_link(f);
     assert_int_equal(witness_send(&f->link, "x", 1), -EPIPE);
 }
 
-static void a_server_may_be_silent(void **state)
+TEST(a_server_may_be_silent)
 {
-    fixture *f = *state;
-
-    f->connect_answer = FAKE_SILENT;
+    f->connect_answer = SIM_SILENT;
     assert_true(witness_open(&f->w, &f->link, &somewhere));
     fake_world_run_for(f->world, 100000 * FAKE_MS);
     assert_int_equal(f->link.opens, 0);
-    fake_break(fake_world_link(f->world, 0), -ETIMEDOUT);
-    fake_world_run_for(f->world, 0);
-    assert_int_equal(f->link.open_error, -ETIMEDOUT);
+    fake_break(fake_world_link(f->world, 0));
+    fake_world_run_for(f->world, FAKE_MS);
+    assert_int_equal(f->link.open_error, -ECONNRESET);
     assert_int_equal(f->link.ends, 0);
 }
 
-static void a_command_runs_though_its_sender_has_closed(void **state)
+TEST(a_command_runs_though_its_sender_has_closed)
 {
-    fixture *f = *state;
-
     open_link(f);
     send_text(f, PING);
     witness_close(&f->link);
@@ -183,10 +173,8 @@ static void a_command_runs_though_its_sender_has_closed(void **state)
     assert_int_equal(f->link.received + (uint64_t)f->link.strays, 0);
 }
 
-static void an_end_comes_after_what_was_sent(void **state)
+TEST(an_end_comes_after_what_was_sent)
 {
-    fixture *f = *state;
-
     open_link(f);
     fake_say_in(fake_world_link(f->world, 0), 7 * FAKE_MS, "-ERR\r\n");
     fake_end(fake_world_link(f->world, 0));
@@ -198,15 +186,12 @@ static void an_end_comes_after_what_was_sent(void **state)
     assert_int_equal(f->link.end_error, 0);
 }
 
-static void a_break_loses_what_is_under_way(void **state)
+TEST(a_break_loses_what_is_under_way)
 {
-    fixture *f = *state;
-
     open_link(f);
-    *fake_world_settings(f->world) = (fake_settings){0};
     send_text(f, PING);
     fake_say(fake_world_link(f->world, 0), "+lost\r\n");
-    fake_break(fake_world_link(f->world, 0), -ECONNRESET);
+    fake_break(fake_world_link(f->world, 0));
     send_text(f, PING);
     fake_world_run_for(f->world, 5 * FAKE_MS);
     assert_int_equal(f->commands, 0);
@@ -216,9 +201,8 @@ static void a_break_loses_what_is_under_way(void **state)
     assert_int_equal(witness_send(&f->link, "x", 1), -EPIPE);
 }
 
-static void a_stall_delays_both_ways_and_keeps_the_order(void **state)
+TEST(a_stall_delays_both_ways_and_keeps_the_order)
 {
-    fixture *f = *state;
     uint64_t until;
 
     open_link(f);
@@ -236,15 +220,13 @@ static void a_stall_delays_both_ways_and_keeps_the_order(void **state)
     assert_int_equal(f->link.received, 4);
 }
 
-static void a_full_stream_takes_less_and_tells_when_it_has_room(void **state)
+TEST(a_full_stream_takes_less_and_tells_when_it_has_room)
 {
-    fixture *f = *state;
-
-    fake_world_settings(f->world)->send_limit = 10;
+    f->world->process.send_limit = 10;
     open_link(f);
     assert_int_equal(witness_send(&f->link, PING, 14), 10);
     assert_int_equal(witness_send(&f->link, &PING[10], 4), 0);
-    fake_world_run_for(f->world, FAKE_MS - 1);
+    fake_world_run_for(f->world, 2 * FAKE_MS - 1);
     assert_int_equal(f->link.writables, 0);
     fake_world_run_for(f->world, 1);
     assert_int_equal(f->link.writables, 1);
@@ -254,44 +236,10 @@ static void a_full_stream_takes_less_and_tells_when_it_has_room(void **state)
     assert_int_equal(f->link.writables, 1);
 }
 
-static void a_log_shows_what_happens(void **state)
-{
-    fixture *f = *state;
-    char text[256] = {0};
-    FILE *file = fmemopen(text, sizeof(text), "w");
-
-    assert_non_null(file);
-    open_link(f);
-    fake_world_log(f->world, file);
-    send_text(f, PING);
-    fake_world_run_for(f->world, 5 * FAKE_MS);
-    fake_world_log(f->world, NULL);
-    (void)fclose(file);
-    assert_string_equal(
-        text, "    4.000000 ms request link 0 *1\\x0d\\x0a$4\\x0d\\x0aPING"
-              "\\x0d\\x0a\n"
-              "    5.000000 ms data link 0 +OK\\x0d\\x0a\n");
-}
-
-static void replies_may_come_in_pieces(void **state)
-{
-    static const char text[] = "$20\r\nabcdefghijklmnopqrst\r\n";
-    fixture *f = *state;
-
-    fake_world_settings(f->world)->piece_limit = 4;
-    open_link(f);
-    fake_say(fake_world_link(f->world, 0), text);
-    fake_world_run_for(f->world, 5 * FAKE_MS);
-    assert_int_equal(f->link.sum, witness_sum(0, 0, text, sizeof(text) - 1));
-    assert_true(f->link.pieces >= 7);
-}
-
 /* ---- time --------------------------------------------------------------- */
 
-static void the_timer_fires_at_its_time_and_once(void **state)
+TEST(the_timer_fires_at_its_time_and_once)
 {
-    fixture *f = *state;
-
     f->base->class->set_timer(f->base, FAKE_START + 10);
     f->base->class->set_timer(f->base, FAKE_START + 20);
     fake_world_run(f->world, FAKE_START + 19);
@@ -304,10 +252,8 @@ static void the_timer_fires_at_its_time_and_once(void **state)
     assert_int_equal(f->w.timers, 2);
 }
 
-static void wakes_that_nobody_met_are_one(void **state)
+TEST(wakes_that_nobody_met_are_one)
 {
-    fixture *f = *state;
-
     f->base->class->wake(f->base);
     f->base->class->wake(f->base);
     assert_int_equal(f->w.wakes, 0);
@@ -322,9 +268,8 @@ static void ask_is_loop(witness *w, witness_link *link)
     *(bool *)w->data = w->world->class->is_loop(w->world);
 }
 
-static void only_an_event_runs_in_the_loop(void **state)
+TEST(only_an_event_runs_in_the_loop)
 {
-    fixture *f = *state;
     bool is_loop = false;
 
     witness_hook(&f->w, ask_is_loop, &is_loop);
@@ -334,10 +279,8 @@ static void only_an_event_runs_in_the_loop(void **state)
     assert_false(f->base->class->is_loop(f->base));
 }
 
-static void after_a_freeze_all_is_late_and_in_order(void **state)
+TEST(after_a_freeze_all_is_late_and_in_order)
 {
-    fixture *f = *state;
-
     open_link(f);
     send_text(f, PING);
     f->base->class->set_timer(f->base, fake_world_now(f->world) + FAKE_MS);
@@ -371,9 +314,8 @@ static void unpark(void *data)
     s->was_unparked = s->base->class->park(s->base, &inner, s->inner_until);
 }
 
-static void a_park_lets_time_pass_until_it_is_unparked(void **state)
+TEST(a_park_lets_time_pass_until_it_is_unparked)
 {
-    fixture *f = *state;
     sleeper s = {.base = f->base};
 
     f->base->class->parking_init(f->base, &s.parking);
@@ -386,9 +328,8 @@ static void a_park_lets_time_pass_until_it_is_unparked(void **state)
     assert_int_equal(fake_world_now(f->world), FAKE_START + 50);
 }
 
-static void a_park_may_happen_within_another(void **state)
+TEST(a_park_may_happen_within_another)
 {
-    fixture *f = *state;
     sleeper s = {.base = f->base, .inner_until = FAKE_START + 90};
 
     s.was_unparked = true;
@@ -405,14 +346,13 @@ static void a_park_may_happen_within_another(void **state)
 static uint64_t run_trace(uint64_t seed)
 {
     fixture *f = fixture_new(seed);
-    fake_settings *settings = fake_world_settings(f->world);
     uint64_t trace;
     char id[8];
     int i;
 
     open_link(f);
-    settings->jitter_ns = FAKE_MS;
-    settings->piece_limit = 3;
+    f->world->path->jitter_ns[SIM_THERE] = FAKE_MS;
+    f->world->path->jitter_ns[SIM_BACK] = FAKE_MS;
     for (i = 0; i < 20; i++) {
         send_text(f, PING);
         f->base->class->random(f->base, id, sizeof(id));
@@ -423,7 +363,7 @@ static uint64_t run_trace(uint64_t seed)
     fake_world_run_for(f->world, 100 * FAKE_MS);
     assert_int_equal(f->commands, 20);
     assert_int_equal(f->link.received, 100);
-    trace = fake_world_trace(f->world);
+    trace = f->world->schedule.trace;
     fixture_free(f);
     return trace;
 }
@@ -432,14 +372,14 @@ static uint64_t run_trace(uint64_t seed)
 static void draw(uint64_t seed, uint64_t ret_numbers[2])
 {
     fake_world *world = fake_world_new(seed, &server, NULL);
-    lk__world *base = fake_world_base(world);
+    lk__world *base = &world->process.base;
 
     base->class->random(base, &ret_numbers[0], sizeof(ret_numbers[0]));
     ret_numbers[1] = fake_world_random(world, UINT64_MAX);
     fake_world_free(world);
 }
 
-static void each_seed_has_its_own_chance(NO_STATE)
+CHECK_TEST(each_seed_has_its_own_chance)
 {
     uint64_t one[2], again[2], other[2];
 
@@ -452,36 +392,13 @@ static void each_seed_has_its_own_chance(NO_STATE)
     assert_true(one[0] != one[1]);
 }
 
-static void one_seed_makes_one_run(NO_STATE)
+CHECK_TEST(one_seed_makes_one_run)
 {
     assert_true(run_trace(42) == run_trace(42));
     assert_true(run_trace(42) != run_trace(43));
 }
 
-int main(void)
+int test_fake_world(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_command_is_answered_after_both_ways),
-        TEST(commands_may_come_in_parts_and_together),
-        TEST(a_server_may_refuse),
-        TEST(a_server_may_be_silent),
-        TEST(a_command_runs_though_its_sender_has_closed),
-        TEST(an_end_comes_after_what_was_sent),
-        TEST(a_break_loses_what_is_under_way),
-        TEST(a_stall_delays_both_ways_and_keeps_the_order),
-        TEST(a_full_stream_takes_less_and_tells_when_it_has_room),
-        TEST(a_log_shows_what_happens),
-        TEST(replies_may_come_in_pieces),
-        TEST(the_timer_fires_at_its_time_and_once),
-        TEST(wakes_that_nobody_met_are_one),
-        TEST(only_an_event_runs_in_the_loop),
-        TEST(after_a_freeze_all_is_late_and_in_order),
-        TEST(a_park_lets_time_pass_until_it_is_unparked),
-        TEST(a_park_may_happen_within_another),
-        cmocka_unit_test(each_seed_has_its_own_chance),
-        cmocka_unit_test(one_seed_makes_one_run),
-    };
-
-    return cmocka_run_group_tests_name("fake_world", tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

@@ -304,30 +304,30 @@ static const story valid[] = {
 
 CHECK_TEST(who_may_not_hold_is_found)
 {
-    story_tell_all(exclusion, COUNT(exclusion));
+    story_tell_all(exclusion, COUNT(exclusion), valid, COUNT(valid));
 }
 
 CHECK_TEST(permits_that_do_not_add_up_are_found)
 {
-    story_tell_all(permits, COUNT(permits));
+    story_tell_all(permits, COUNT(permits), valid, COUNT(valid));
 }
 
 CHECK_TEST(fences_that_do_not_grow_are_found)
 {
-    story_tell_all(fences, COUNT(fences));
+    story_tell_all(fences, COUNT(fences), valid, COUNT(valid));
 }
 
 CHECK_TEST(losses_that_are_not_told_are_found)
 {
-    story_tell_all(losses, COUNT(losses));
+    story_tell_all(losses, COUNT(losses), valid, COUNT(valid));
 }
 
 CHECK_TEST(what_is_allowed_is_not_complained_of)
 {
-    story_tell_all(valid, COUNT(valid));
+    story_tell_all(valid, COUNT(valid), valid, COUNT(valid));
 }
 
-int main(void)
+int test_history_holds(void)
 {
     return check_all(NULL, NULL);
 }

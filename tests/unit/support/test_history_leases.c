@@ -112,15 +112,15 @@ static const story valid[] = {
 
 CHECK_TEST(who_believes_for_too_long_is_found)
 {
-    story_tell_all(too_long, COUNT(too_long));
+    story_tell_all(too_long, COUNT(too_long), valid, COUNT(valid));
 }
 
 CHECK_TEST(what_is_allowed_is_not_complained_of)
 {
-    story_tell_all(valid, COUNT(valid));
+    story_tell_all(valid, COUNT(valid), valid, COUNT(valid));
 }
 
-int main(void)
+int test_history_leases(void)
 {
     return check_all(NULL, NULL);
 }

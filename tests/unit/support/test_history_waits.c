@@ -303,22 +303,22 @@ static const story valid[] = {
 
 CHECK_TEST(waits_that_end_wrongly_are_found)
 {
-    story_tell_all(turns, COUNT(turns));
+    story_tell_all(turns, COUNT(turns), valid, COUNT(valid));
 }
 
 CHECK_TEST(latches_that_open_wrongly_are_found)
 {
-    story_tell_all(latches, COUNT(latches));
+    story_tell_all(latches, COUNT(latches), valid, COUNT(valid));
 }
 
 CHECK_TEST(what_is_no_history_is_found)
 {
-    story_tell_all(malformed, COUNT(malformed));
+    story_tell_all(malformed, COUNT(malformed), valid, COUNT(valid));
 }
 
 CHECK_TEST(what_is_allowed_is_not_complained_of)
 {
-    story_tell_all(valid, COUNT(valid));
+    story_tell_all(valid, COUNT(valid), valid, COUNT(valid));
 }
 
 static checker *new_checker(void)
@@ -375,7 +375,7 @@ CHECK_TEST(all_are_counted_and_the_first_are_listed)
     checker_free(c);
 }
 
-int main(void)
+int test_history_waits(void)
 {
     return check_all(NULL, NULL);
 }

@@ -267,7 +267,7 @@ static void a_server_that_died_frozen_can_be_stopped(NO_STATE)
     server_stop(s);
 }
 
-int main(void)
+int test_support(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_when_its_condition_comes_true),

@@ -66,7 +66,9 @@ static bool agrees(server *node, const char *command)
     return agrees;
 }
 
-static void all_slots_are_shared(NO_STATE)
+#define CLUSTER_TEST(name) CHECK_TEST_OF(name, NO_STATE, setup, NULL)
+
+CLUSTER_TEST(all_slots_are_shared)
 {
     assert_ptr_equal(cluster_master_of(c, 0), c->nodes[0]);
     assert_ptr_equal(cluster_master_of(c, LK__SLOTS / 3 - 1), c->nodes[0]);
@@ -81,7 +83,7 @@ static void all_slots_are_shared(NO_STATE)
     }
 }
 
-static void two_clusters_know_nothing_of_each_other(NO_STATE)
+CLUSTER_TEST(two_clusters_know_nothing_of_each_other)
 {
     cluster *other = cluster_start(2, 0);
 
@@ -96,7 +98,7 @@ static void two_clusters_know_nothing_of_each_other(NO_STATE)
     cluster_stop(other);
 }
 
-static void a_published_message_goes_to_all_nodes(NO_STATE)
+CLUSTER_TEST(a_published_message_goes_to_all_nodes)
 {
     static const char field[] = "cluster_stats_messages_publish_sent";
     server *node = c->nodes[0];
@@ -113,7 +115,7 @@ static server *another_master(const server *than)
     return first != than ? first : cluster_master_of(c, LK__SLOTS - 1);
 }
 
-static void a_slot_moves_with_its_keys(NO_STATE)
+CLUSTER_TEST(a_slot_moves_with_its_keys)
 {
     server *from = cluster_master_of(c, slot());
     server *to = another_master(from);
@@ -130,7 +132,7 @@ static void a_slot_moves_with_its_keys(NO_STATE)
     assert_int_equal(server_integer(from, "EXISTS {t}0"), 1);
 }
 
-static void between_the_steps_a_slot_is_half_moved(NO_STATE)
+CLUSTER_TEST(between_the_steps_a_slot_is_half_moved)
 {
     server *from = cluster_master_of(c, slot());
     server *to = another_master(from);
@@ -151,7 +153,7 @@ static void between_the_steps_a_slot_is_half_moved(NO_STATE)
     cluster_move(c, slot(), from);
 }
 
-static void a_replica_takes_the_place_of_its_master(NO_STATE)
+CLUSTER_TEST(a_replica_takes_the_place_of_its_master)
 {
     server *from = cluster_master_of(c, slot());
     server *to;
@@ -164,7 +166,7 @@ static void a_replica_takes_the_place_of_its_master(NO_STATE)
     assert_true(refuses(from, "GET {t}a", "MOVED "));
 }
 
-static void a_replica_follows_a_killed_master(NO_STATE)
+CLUSTER_TEST(a_replica_follows_a_killed_master)
 {
     server *from = cluster_master_of(c, slot());
     server *to;
@@ -177,7 +179,7 @@ static void a_replica_follows_a_killed_master(NO_STATE)
     assert_true(refuses(from, "GET {t}a", "MOVED "));
 }
 
-static void a_frozen_master_is_replaced(NO_STATE)
+CLUSTER_TEST(a_frozen_master_is_replaced)
 {
     server *from = cluster_master_of(c, slot());
     server *to;
@@ -202,7 +204,7 @@ static bool serves_nobody(void *data)
 }
 
 /* Clients reach it, and no node does: another one is elected, and it ends. */
-static void an_isolated_master_ends_by_itself(NO_STATE)
+CLUSTER_TEST(an_isolated_master_ends_by_itself)
 {
     server *alone = cluster_master_of(c, slot());
 
@@ -217,7 +219,7 @@ static void an_isolated_master_ends_by_itself(NO_STATE)
     assert_true(agrees(cluster_master_of(c, slot()), "SET {t}a 1"));
 }
 
-static void a_master_comes_and_goes(NO_STATE)
+CLUSTER_TEST(a_master_comes_and_goes)
 {
     server *from = cluster_master_of(c, slot());
     server *added = cluster_add(c);
@@ -237,7 +239,7 @@ static void a_master_comes_and_goes(NO_STATE)
     assert_int_equal(server_integer(from, "INCR {t}a"), 3);
 }
 
-static void nodes_speak_tls(NO_STATE)
+CLUSTER_TEST(nodes_speak_tls)
 {
     cluster *tls;
     server *from, *to;
@@ -255,23 +257,7 @@ static void nodes_speak_tls(NO_STATE)
     cluster_stop(tls);
 }
 
-#define CLUSTER_TEST(f) cmocka_unit_test_setup(f, setup)
-
-int main(void)
+int test_support_cluster(void)
 {
-    const struct CMUnitTest tests[] = {
-        CLUSTER_TEST(all_slots_are_shared),
-        CLUSTER_TEST(two_clusters_know_nothing_of_each_other),
-        CLUSTER_TEST(a_published_message_goes_to_all_nodes),
-        CLUSTER_TEST(a_slot_moves_with_its_keys),
-        CLUSTER_TEST(between_the_steps_a_slot_is_half_moved),
-        CLUSTER_TEST(a_replica_follows_a_killed_master),
-        CLUSTER_TEST(a_replica_takes_the_place_of_its_master),
-        CLUSTER_TEST(a_frozen_master_is_replaced),
-        CLUSTER_TEST(a_master_comes_and_goes),
-        CLUSTER_TEST(an_isolated_master_ends_by_itself),
-        CLUSTER_TEST(nodes_speak_tls),
-    };
-
-    return cmocka_run_group_tests_name("support_cluster", tests, start, stop);
+    return check_all(start, stop);
 }

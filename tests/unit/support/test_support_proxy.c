@@ -533,7 +533,7 @@ static void healing_ends_what_has_lost_bytes(void **state)
 #define OVER_UNIX(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define OVER_TCP(f)  cmocka_unit_test_setup_teardown(f, setup_tcp, teardown)
 
-int main(void)
+int test_support_proxy(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_UNIX(requests_and_replies_pass),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/paths.h"
 #include "support/tool.h"
 
 enum { SOON_MS = 20000 };
@@ -55,7 +56,7 @@ static void told_to_end_it_leaves_nothing(NO_STATE)
     assert_false(tool_runs(orphan));
 }
 
-int main(void)
+int test_support_reap(void)
 {
     const struct CMUnitTest tests[] =
         {cmocka_unit_test(the_exit_code_is_the_tests),

@@ -320,7 +320,7 @@ static void an_abandoned_record_is_free_for_the_next(NO_STATE)
     assert_int_equal(record_violations(&r), 0);
 }
 
-int main(void)
+int test_support_worker(void)
 {
     const struct CMUnitTest tests[] = {
 #if defined(__SANITIZE_ADDRESS__)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@
 /* Some hundred programs for a second or two; fewer where each takes long. */
 enum { THREADS = 4, PROGRAMS = 300, LEAST = 10, LONG_MS = 5000 };
 
-static const char *self; /* this program's file */
+/* In the environment of a program that opens clients, and has no other test. */
+static const char opens[] = "LK_TEST_OPENS";
 static atomic_int ready;
 static lk__fork_entry timers[THREADS];
 
@@ -50,30 +52,29 @@ static int open_all(void)
     return lk__fork_generation() != 0 || closed > 0;
 }
 
-static void first_clients_see_no_fork(NO_STATE)
+CHECK_TEST(first_clients_see_no_fork)
 {
-    char *argv[] = {(char[]){"test_unit_fork_first"}, (char[]){"all"}, NULL};
-
+    char *argv[] = {(char[]){"test_unit_world"}, (char[]){"unit.fork_first"},
+                    NULL};
     uint64_t end = wait_now_ms() + LONG_MS;
 
+    assert_int_equal(setenv(opens, "1", 1), 0);
     for (int i = 0; i < PROGRAMS && (i < LEAST || wait_now_ms() < end); i++) {
         pid_t pid;
         int status = -1;
 
-        assert_int_equal(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0);
+        assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv,
+                                     environ),
+                         0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(status, 0);
     }
+    assert_int_equal(unsetenv(opens), 0);
 }
 
-int main(int argc, char **argv)
+int test_fork_first(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_clients_see_no_fork),
-    };
-
-    self = argv[0];
-    if (argc == 2 && strcmp(argv[1], "all") == 0)
+    if (getenv(opens) != NULL)
         return open_all();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_all(NULL, NULL);
 }

@@ -27,7 +27,7 @@ static uint64_t now(witness *w)
 
 /* ---- timer -------------------------------------------------------------- */
 
-static void the_timer_fires_at_its_time_and_once(NO_STATE)
+CHECK_TEST(the_timer_fires_at_its_time_and_once)
 {
     witness w = {0};
     uint64_t at;
@@ -42,7 +42,7 @@ static void the_timer_fires_at_its_time_and_once(NO_STATE)
     witness_stop(&w);
 }
 
-static void a_new_time_replaces_the_old_one(NO_STATE)
+CHECK_TEST(a_new_time_replaces_the_old_one)
 {
     witness w = {0};
     uint64_t late;
@@ -56,7 +56,7 @@ static void a_new_time_replaces_the_old_one(NO_STATE)
     witness_stop(&w);
 }
 
-static void a_past_time_fires_soon(NO_STATE)
+CHECK_TEST(a_past_time_fires_soon)
 {
     witness w = {0};
 
@@ -68,7 +68,7 @@ static void a_past_time_fires_soon(NO_STATE)
     witness_stop(&w);
 }
 
-static void a_timer_set_to_never_does_not_fire(NO_STATE)
+CHECK_TEST(a_timer_set_to_never_does_not_fire)
 {
     witness w = {0};
     lk__parking parking;
@@ -87,7 +87,7 @@ static void a_timer_set_to_never_does_not_fire(NO_STATE)
 
 /* ---- wake --------------------------------------------------------------- */
 
-static void wakes_that_nobody_met_are_one(NO_STATE)
+CHECK_TEST(wakes_that_nobody_met_are_one)
 {
     witness w = {0};
     gate g;
@@ -107,7 +107,7 @@ static void wakes_that_nobody_met_are_one(NO_STATE)
 
 /* The loop comes up for its timer at any moment of the wake: just before, just
    after, or about to wait again. */
-static void a_wake_is_met_whatever_the_loop_does(NO_STATE)
+CHECK_TEST(a_wake_is_met_whatever_the_loop_does)
 {
     witness w = {0};
 
@@ -130,7 +130,7 @@ static void wake_in_handler(int number)
     signalled_world->class->wake(signalled_world);
 }
 
-static void a_signal_handler_may_wake(NO_STATE)
+CHECK_TEST(a_signal_handler_may_wake)
 {
     struct sigaction action = {.sa_handler = wake_in_handler}, before;
     witness w = {0};
@@ -182,7 +182,7 @@ static void draw(witness *w, witness_link *link)
     p->switches = switches_now();
 }
 
-static void the_loop_thread_has_a_name_and_takes_no_signals(NO_STATE)
+CHECK_TEST(the_loop_thread_has_a_name_and_takes_no_signals)
 {
     portrait p = {0};
     witness w = {.hook = draw, .data = &p};
@@ -200,7 +200,7 @@ static void the_loop_thread_has_a_name_and_takes_no_signals(NO_STATE)
     assert_string_equal(p.name, "latchkey");
 }
 
-static void an_idle_world_wakes_up_for_nothing(NO_STATE)
+CHECK_TEST(an_idle_world_wakes_up_for_nothing)
 {
     portrait p = {0};
     witness w = {.hook = draw, .data = &p};
@@ -219,7 +219,7 @@ static void an_idle_world_wakes_up_for_nothing(NO_STATE)
     assert_in_range(p.switches - before, 1, 3);
 }
 
-static void a_world_that_was_never_started_can_be_stopped(NO_STATE)
+CHECK_TEST(a_world_that_was_never_started_can_be_stopped)
 {
     lk__world *world = lk__world_uv_new();
 
@@ -236,7 +236,7 @@ static bool allocation_fails(void)
     return allocations_left-- <= 0;
 }
 
-static void without_memory_there_is_no_world(NO_STATE)
+CHECK_TEST(without_memory_there_is_no_world)
 {
     allocations_left = 0;
     lk__mem_fail(allocation_fails);
@@ -246,7 +246,7 @@ static void without_memory_there_is_no_world(NO_STATE)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-static void a_world_leaves_no_descriptor_and_none_to_exec(NO_STATE)
+CHECK_TEST(a_world_leaves_no_descriptor_and_none_to_exec)
 {
     witness w = {0};
     int before = descriptors_count(), inherited = descriptors_inherited();
@@ -292,7 +292,7 @@ static bool park_once(witness *w, uint64_t until)
     return unparked;
 }
 
-static void another_thread_ends_a_park(NO_STATE)
+CHECK_TEST(another_thread_ends_a_park)
 {
     witness w = {0};
     int i;
@@ -305,7 +305,7 @@ static void another_thread_ends_a_park(NO_STATE)
     witness_stop(&w);
 }
 
-static void a_park_ends_at_its_time(NO_STATE)
+CHECK_TEST(a_park_ends_at_its_time)
 {
     witness w = {0};
     lk__parking parking;
@@ -320,7 +320,7 @@ static void a_park_ends_at_its_time(NO_STATE)
     witness_stop(&w);
 }
 
-static void an_early_unpark_is_not_forgotten(NO_STATE)
+CHECK_TEST(an_early_unpark_is_not_forgotten)
 {
     witness w = {0};
     lk__parking parking;
@@ -338,7 +338,7 @@ static void an_early_unpark_is_not_forgotten(NO_STATE)
 /* ---- randomness and fork ------------------------------------------------ */
 
 /* Small pieces, and what is left of one that a large piece has no use for. */
-static void many_random_pieces_differ(NO_STATE)
+CHECK_TEST(many_random_pieces_differ)
 {
     enum { PIECES = 300 };
     uint64_t pieces[PIECES] = {0};
@@ -355,7 +355,7 @@ static void many_random_pieces_differ(NO_STATE)
 }
 
 /* What both would draw next was the same before the fork. */
-static void a_child_draws_other_random_bytes(NO_STATE)
+CHECK_TEST(a_child_draws_other_random_bytes)
 {
     uint64_t *drawn = mmap(NULL, sizeof(*drawn), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -375,7 +375,7 @@ static void a_child_draws_other_random_bytes(NO_STATE)
     (void)munmap(drawn, sizeof(*drawn));
 }
 
-static void random_bytes_differ_each_time(NO_STATE)
+CHECK_TEST(random_bytes_differ_each_time)
 {
     lk__world *world = lk__world_uv_new();
     unsigned char one[64] = {0}, other[64] = {0}, none[64] = {0};
@@ -398,7 +398,7 @@ static int child_check(witness *w, unsigned generation)
     return 0;
 }
 
-static void a_child_counts_the_fork_and_leaves_the_parents_loop(NO_STATE)
+CHECK_TEST(a_child_counts_the_fork_and_leaves_the_parents_loop)
 {
     witness w = {0};
     unsigned generation;
@@ -417,31 +417,4 @@ static void a_child_counts_the_fork_and_leaves_the_parents_loop(NO_STATE)
     assert_int_equal(w.timers, 0);
     assert_int_equal(w.wakes, 1);
     witness_stop(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_timer_fires_at_its_time_and_once),
-        cmocka_unit_test(a_new_time_replaces_the_old_one),
-        cmocka_unit_test(a_past_time_fires_soon),
-        cmocka_unit_test(a_timer_set_to_never_does_not_fire),
-        cmocka_unit_test(wakes_that_nobody_met_are_one),
-        cmocka_unit_test(a_wake_is_met_whatever_the_loop_does),
-        cmocka_unit_test(a_signal_handler_may_wake),
-        cmocka_unit_test(the_loop_thread_has_a_name_and_takes_no_signals),
-        cmocka_unit_test(an_idle_world_wakes_up_for_nothing),
-        cmocka_unit_test(a_world_that_was_never_started_can_be_stopped),
-        cmocka_unit_test(without_memory_there_is_no_world),
-        cmocka_unit_test(a_world_leaves_no_descriptor_and_none_to_exec),
-        cmocka_unit_test(another_thread_ends_a_park),
-        cmocka_unit_test(a_park_ends_at_its_time),
-        cmocka_unit_test(an_early_unpark_is_not_forgotten),
-        cmocka_unit_test(many_random_pieces_differ),
-        cmocka_unit_test(a_child_draws_other_random_bytes),
-        cmocka_unit_test(random_bytes_differ_each_time),
-        cmocka_unit_test(a_child_counts_the_fork_and_leaves_the_parents_loop),
-    };
-
-    return cmocka_run_group_tests_name("world_uv", tests, NULL, NULL);
 }

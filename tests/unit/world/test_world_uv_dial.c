@@ -47,9 +47,8 @@ static void assert_refused(pair *p, lk__address address, int error)
     assert_int_equal(p->link.ends, 0);
 }
 
-static void a_refused_stream_says_so(void **state)
+PAIR_TEST(a_refused_stream_says_so)
 {
-    pair *p = *state;
     uint16_t port = socket_free_port();
 
     assert_refused(p, (lk__address){.host = "127.0.0.1", .port = port},
@@ -61,12 +60,12 @@ static void a_refused_stream_says_so(void **state)
     assert_refused(p, (lk__address){.path = p->path}, -ECONNREFUSED);
 }
 
-static void a_path_that_is_too_long_is_refused(void **state)
+PAIR_TEST(a_path_that_is_too_long_is_refused)
 {
     char path[200] = {0};
 
     memset(path, 'a', sizeof(path) - 1);
-    assert_refused(*state, (lk__address){.path = path}, -ENAMETOOLONG);
+    assert_refused(p, (lk__address){.path = path}, -ENAMETOOLONG);
 }
 
 static int allocations_left;
@@ -76,9 +75,8 @@ static bool allocation_fails(void)
     return allocations_left-- <= 0;
 }
 
-static void out_of_memory_is_an_answer(void **state)
+PAIR_TEST(out_of_memory_is_an_answer)
 {
-    pair *p = *state;
     lk__address address = pair_listen_tcp(p, "127.0.0.1");
     int n, refused = 0;
 
@@ -100,30 +98,28 @@ static void out_of_memory_is_an_answer(void **state)
 
 /* ---- names and addresses ------------------------------------------------ */
 
-static void a_name_is_looked_up(void **state)
+PAIR_TEST(a_name_is_looked_up)
 {
     static const char *const addresses[] = {"127.0.0.1", NULL};
-    pair *p = *state;
 
     resolver_name("server.test", addresses);
     pair_connect(p, pair_listen_tcp(p, "server.test"));
     assert_pair_talks(p);
 }
 
-static void a_name_nobody_knows_is_an_error_of_its_own(void **state)
+PAIR_TEST(a_name_nobody_knows_is_an_error_of_its_own)
 {
     static const char *const none[] = {NULL};
 
     resolver_name("nobody.test", none);
-    assert_refused(*state, (lk__address){.host = "nobody.test", .port = 1},
+    assert_refused(p, (lk__address){.host = "nobody.test", .port = 1},
                    UV_EAI_NONAME);
 }
 
-static void the_next_address_is_tried_when_one_refuses(void **state)
+PAIR_TEST(the_next_address_is_tried_when_one_refuses)
 {
     static const char *const three[] = {"127.0.0.9", "127.0.0.8", "127.0.0.1",
                                         NULL};
-    pair *p = *state;
     uint64_t before = wait_now_ms();
 
     resolver_name("three.test", three);
@@ -133,28 +129,28 @@ static void the_next_address_is_tried_when_one_refuses(void **state)
                     wait_allowed_ms(wait_scaled_ms(200)));
 }
 
-static void the_last_refusal_is_told_when_every_address_refuses(void **state)
+PAIR_TEST(the_last_refusal_is_told_when_every_address_refuses)
 {
     static const char *const two[] = {"::1", "127.0.0.1", NULL};
 
     resolver_name("two.test", two);
-    assert_refused(*state,
+    assert_refused(p,
                    (lk__address){.host = "two.test",
                                  .port = socket_free_port()},
                    -ECONNREFUSED);
 }
 
 /* Somebody may be at the address that is not reached. */
-static void a_refusal_is_told_only_if_every_address_refuses(void **state)
+PAIR_TEST(a_refusal_is_told_only_if_every_address_refuses)
 {
     static const char *const first[] = {"255.255.255.255", "127.0.0.1", NULL};
     static const char *const last[] = {"127.0.0.1", "255.255.255.255", NULL};
     lk__address address = {.host = "far.test", .port = socket_free_port()};
 
     resolver_name("far.test", first);
-    assert_refused(*state, address, -ENETUNREACH);
+    assert_refused(p, address, -ENETUNREACH);
     resolver_name("far.test", last);
-    assert_refused(*state, address, -ENETUNREACH);
+    assert_refused(p, address, -ENETUNREACH);
 }
 
 /* A listener that answers no one: its queue is full. *ret_fill fills it. */
@@ -175,25 +171,24 @@ static int listen_silent(const char *host, uint16_t port, int *ret_fill)
     return fd;
 }
 
-static void a_silent_address_does_not_hold_up_the_next(void **state)
+PAIR_TEST(a_silent_address_does_not_hold_up_the_next)
 {
     static const char *const two[] = {"127.0.0.7", "127.0.0.1", NULL};
-    pair *p = *state;
     lk__address address = pair_listen_tcp(p, "silent.test");
     int fill, silent = listen_silent("127.0.0.7", p->port, &fill);
     uint64_t before = wait_now_ms();
 
     resolver_name("silent.test", two);
     pair_connect(p, address);
-    assert_in_range(wait_now_ms() - before, 240, wait_scaled_ms(900));
+    assert_in_range(wait_now_ms() - before, 240,
+                    wait_allowed_ms(wait_scaled_ms(900)));
     assert_pair_talks(p);
     (void)close(fill);
     (void)close(silent);
 }
 
-static void an_opening_that_succeeds_after_the_close_is_not_told(void **state)
+PAIR_TEST(an_opening_that_succeeds_after_the_close_is_not_told)
 {
-    pair *p = *state;
     lk__address address = pair_listen_tcp(p, "127.0.0.1");
     witness_link late;
     gate g;
@@ -215,9 +210,8 @@ static void an_opening_that_succeeds_after_the_close_is_not_told(void **state)
     assert_int_equal(late.opens + late.strays, 0);
 }
 
-static void an_opening_without_answer_can_be_closed(void **state)
+PAIR_TEST(an_opening_without_answer_can_be_closed)
 {
-    pair *p = *state;
     uint16_t port = socket_free_port();
     int fill, silent = listen_silent("127.0.0.6", port, &fill);
     lk__address address = {.host = "127.0.0.6", .port = port};
@@ -233,10 +227,9 @@ static void an_opening_without_answer_can_be_closed(void **state)
 
 /* ---- stop ---------------------------------------------------------------- */
 
-static void a_stop_ends_everything_even_a_look_up_that_hangs(void **state)
+PAIR_TEST(a_stop_ends_everything_even_a_look_up_that_hangs)
 {
     static const char *const one[] = {"127.0.0.1", NULL};
-    pair *p = *state;
     lk__address hanging = {.host = "hanging.test", .port = 1};
     lk__address address = pair_listen_unix(p);
     int i, before = descriptors_count();
@@ -261,24 +254,4 @@ static void a_stop_ends_everything_even_a_look_up_that_hangs(void **state)
     assert_int_equal(links[1].opens, 0);
     resolver_open_gate();
     assert_true(descriptors_fall_to(before));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PAIR_TEST(a_refused_stream_says_so),
-        PAIR_TEST(a_path_that_is_too_long_is_refused),
-        PAIR_TEST(out_of_memory_is_an_answer),
-        PAIR_TEST(a_name_is_looked_up),
-        PAIR_TEST(a_name_nobody_knows_is_an_error_of_its_own),
-        PAIR_TEST(the_next_address_is_tried_when_one_refuses),
-        PAIR_TEST(the_last_refusal_is_told_when_every_address_refuses),
-        PAIR_TEST(a_refusal_is_told_only_if_every_address_refuses),
-        PAIR_TEST(a_silent_address_does_not_hold_up_the_next),
-        PAIR_TEST(an_opening_that_succeeds_after_the_close_is_not_told),
-        PAIR_TEST(an_opening_without_answer_can_be_closed),
-        PAIR_TEST(a_stop_ends_everything_even_a_look_up_that_hangs),
-    };
-
-    return cmocka_run_group_tests_name("world_uv_dial", tests, NULL, NULL);
 }

@@ -22,26 +22,21 @@ enum { DEADLINE_MS = 10000, FLOOD_BYTES = 4 * 1024 * 1024 };
 
 /* ---- life of a stream --------------------------------------------------- */
 
-static void a_unix_socket_carries_bytes_both_ways(void **state)
+PAIR_TEST(a_unix_socket_carries_bytes_both_ways)
 {
-    pair *p = *state;
-
     pair_connect(p, pair_listen_unix(p));
     assert_pair_talks(p);
     assert_int_equal(witness_count(&p->w, &p->w.wakes), 0);
 }
 
-static void a_tcp_socket_carries_bytes_both_ways(void **state)
+PAIR_TEST(a_tcp_socket_carries_bytes_both_ways)
 {
-    pair *p = *state;
-
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
     assert_pair_talks(p);
 }
 
-static void the_strings_of_an_address_are_needed_only_for_the_call(void **state)
+PAIR_TEST(the_strings_of_an_address_are_needed_only_for_the_call)
 {
-    pair *p = *state;
     lk__address address = pair_listen_unix(p);
     char path[sizeof(p->path)];
 
@@ -52,10 +47,8 @@ static void the_strings_of_an_address_are_needed_only_for_the_call(void **state)
     assert_true(pair_is_open(p));
 }
 
-static void an_orderly_end_is_no_error(void **state)
+PAIR_TEST(an_orderly_end_is_no_error)
 {
-    pair *p = *state;
-
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
     assert_int_equal(write(p->peer, "bye", 3), 3);
     assert_int_equal(shutdown(p->peer, SHUT_WR), 0);
@@ -74,10 +67,8 @@ static void reset_peer(pair *p)
     p->peer = -1;
 }
 
-static void a_reset_stream_says_so(void **state)
+PAIR_TEST(a_reset_stream_says_so)
 {
-    pair *p = *state;
-
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
     reset_peer(p);
     assert_true(witness_sees(&p->w, &p->link.ends, 1));
@@ -87,9 +78,8 @@ static void a_reset_stream_says_so(void **state)
     assert_int_equal(p->link.ends, 1);
 }
 
-static void a_failed_send_ends_the_stream_after_its_last_bytes(void **state)
+PAIR_TEST(a_failed_send_ends_the_stream_after_its_last_bytes)
 {
-    pair *p = *state;
     gate g;
 
     pair_connect(p, pair_listen_unix(p));
@@ -105,10 +95,9 @@ static void a_failed_send_ends_the_stream_after_its_last_bytes(void **state)
     assert_int_equal(p->link.end_error, -EPIPE);
 }
 
-static void all_that_came_before_a_break_is_delivered(void **state)
+PAIR_TEST(all_that_came_before_a_break_is_delivered)
 {
     static const char block[64 * 1024];
-    pair *p = *state;
     int want = 1024 * 1024;
     uint64_t written = 0;
     ssize_t size;
@@ -167,9 +156,8 @@ static size_t read_pattern(int peer, size_t got)
     return got;
 }
 
-static void after_a_short_send_comes_writable(void **state)
+PAIR_TEST(after_a_short_send_comes_writable)
 {
-    pair *p = *state;
     size_t sent = 0, got = 0;
     int times = 0;
 
@@ -204,9 +192,8 @@ static void *flood(void *data)
     return NULL;
 }
 
-static void no_event_begins_after_a_close_amid_data(void **state)
+PAIR_TEST(no_event_begins_after_a_close_amid_data)
 {
-    pair *p = *state;
     lk__address address = pair_listen_unix(p);
     pthread_t thread;
     int round, strays;
@@ -251,9 +238,8 @@ static void flow_on(witness *w, witness_link *link)
         (void)send(s->other_peer, "hello", 5, MSG_NOSIGNAL);
 }
 
-static void a_busy_stream_does_not_starve_another(void **state)
+PAIR_TEST(a_busy_stream_does_not_starve_another)
 {
-    pair *p = *state;
     lk__address address = pair_listen_unix(p);
     spring s = {.busy = &p->link};
     witness_link other;
@@ -275,9 +261,8 @@ static void a_busy_stream_does_not_starve_another(void **state)
 
 /* ---- closing ------------------------------------------------------------ */
 
-static void a_close_reaches_the_peer_though_the_loop_is_busy(void **state)
+PAIR_TEST(a_close_reaches_the_peer_though_the_loop_is_busy)
 {
-    pair *p = *state;
     int before = descriptors_count();
     gate g;
     char byte;
@@ -299,9 +284,8 @@ static void close_own_link(witness *w, witness_link *link)
         witness_close(link);
 }
 
-static void an_event_may_close_its_own_link(void **state)
+PAIR_TEST(an_event_may_close_its_own_link)
 {
-    pair *p = *state;
     char byte;
 
     pair_connect(p, pair_listen_unix(p));
@@ -326,9 +310,8 @@ static void await_killed(pid_t child)
     assert_true(WIFSIGNALED(status));
 }
 
-static void a_child_does_not_have_the_stream(void **state)
+PAIR_TEST(a_child_does_not_have_the_stream)
 {
-    pair *p = *state;
     int *counted, inherited = descriptors_inherited();
     pid_t child;
 
@@ -349,9 +332,8 @@ static void a_child_does_not_have_the_stream(void **state)
     (void)munmap(counted, sizeof(int));
 }
 
-static void a_stream_lives_on_without_its_child(void **state)
+PAIR_TEST(a_stream_lives_on_without_its_child)
 {
-    pair *p = *state;
     pid_t child;
 
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
@@ -360,26 +342,4 @@ static void a_stream_lives_on_without_its_child(void **state)
         (void)raise(SIGKILL);
     await_killed(child);
     assert_pair_talks(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PAIR_TEST(a_unix_socket_carries_bytes_both_ways),
-        PAIR_TEST(a_tcp_socket_carries_bytes_both_ways),
-        PAIR_TEST(the_strings_of_an_address_are_needed_only_for_the_call),
-        PAIR_TEST(an_orderly_end_is_no_error),
-        PAIR_TEST(a_reset_stream_says_so),
-        PAIR_TEST(a_failed_send_ends_the_stream_after_its_last_bytes),
-        PAIR_TEST(all_that_came_before_a_break_is_delivered),
-        PAIR_TEST(after_a_short_send_comes_writable),
-        PAIR_TEST(no_event_begins_after_a_close_amid_data),
-        PAIR_TEST(a_busy_stream_does_not_starve_another),
-        PAIR_TEST(a_close_reaches_the_peer_though_the_loop_is_busy),
-        PAIR_TEST(an_event_may_close_its_own_link),
-        PAIR_TEST(a_child_does_not_have_the_stream),
-        PAIR_TEST(a_stream_lives_on_without_its_child),
-    };
-
-    return cmocka_run_group_tests_name("world_uv_link", tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static void borrow(reader *r, pair *p)
     reader_borrows(r);
 }
 
-static void a_borrower_reads_in_the_place_of_the_loop(void **state)
+PAIR_TEST(a_borrower_reads_in_the_place_of_the_loop)
 {
-    pair *p = *state;
     reader r;
 
     pair_connect(p, pair_listen_unix(p));
@@ -38,9 +37,8 @@ static void a_borrower_reads_in_the_place_of_the_loop(void **state)
     assert_memory_equal(r.bytes, "hello", 5);
 }
 
-static void only_what_is_lent_can_be_borrowed_and_once(void **state)
+PAIR_TEST(only_what_is_lent_can_be_borrowed_and_once)
 {
-    pair *p = *state;
     reader one, other;
 
     pair_connect(p, pair_listen_unix(p));
@@ -55,10 +53,8 @@ static void only_what_is_lent_can_be_borrowed_and_once(void **state)
 /* ---- how a read ends -------------------------------------------------------- */
 
 /* While the loop does nothing, so that it takes nothing back. */
-static void an_unpark_ends_a_read_asleep_or_not(void **state)
+PAIR_TEST(an_unpark_ends_a_read_asleep_or_not)
 {
-    pair *p = *state;
-
     pair_connect(p, pair_listen_unix(p));
     for (int i = 0; i < 20; i++) {
         reader r = reader_of(p);
@@ -82,9 +78,8 @@ static void an_unpark_ends_a_read_asleep_or_not(void **state)
     }
 }
 
-static void an_unpark_is_for_one_read_alone(void **state)
+PAIR_TEST(an_unpark_is_for_one_read_alone)
 {
-    pair *p = *state;
     reader r;
 
     pair_connect(p, pair_listen_unix(p));
@@ -98,9 +93,8 @@ static void an_unpark_is_for_one_read_alone(void **state)
     assert_int_equal(r.size, 5);
 }
 
-static void a_read_ends_at_its_time(void **state)
+PAIR_TEST(a_read_ends_at_its_time)
 {
-    pair *p = *state;
     reader r;
     gate g;
 
@@ -114,9 +108,8 @@ static void a_read_ends_at_its_time(void **state)
     assert_true(witness_turn(&p->w)); /* it has left the gate */
 }
 
-static void the_end_of_a_stream_ends_a_read_and_is_told(void **state)
+PAIR_TEST(the_end_of_a_stream_ends_a_read_and_is_told)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
@@ -129,18 +122,15 @@ static void the_end_of_a_stream_ends_a_read_and_is_told(void **state)
 }
 
 /* Borrowed again and again, so that no tick takes it; it is never read. */
-static bool is_ended(void *data)
+static bool is_ended(reader *r)
 {
-    reader *r = data;
-
     if (reader_borrow(r))
         reader_return(r);
     return witness_count(&r->p->w, &r->p->link.ends) > 0;
 }
 
-static void the_end_of_a_stream_that_nobody_reads_is_told(void **state)
+PAIR_TEST(the_end_of_a_stream_that_nobody_reads_is_told)
 {
-    pair *p = *state;
     reader r;
 
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
@@ -149,14 +139,13 @@ static void the_end_of_a_stream_that_nobody_reads_is_told(void **state)
     reader_return(&r);
     assert_int_equal(write(p->peer, "bye", 3), 3);
     assert_int_equal(shutdown(p->peer, SHUT_WR), 0);
-    assert_true(wait_until(is_ended, &r, DEADLINE_MS));
+    assert_soon(is_ended(&r), DEADLINE_MS);
     assert_int_equal(p->link.end_error, 0);
 }
 
-static void a_reset_that_a_reader_meets_is_told(void **state)
+PAIR_TEST(a_reset_that_a_reader_meets_is_told)
 {
     const struct linger at_once = {.l_onoff = 1};
-    pair *p = *state;
     reader r;
 
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
@@ -171,24 +160,21 @@ static void a_reset_that_a_reader_meets_is_told(void **state)
     assert_int_equal(p->link.end_error, -ECONNRESET);
 }
 
-static bool peer_is_told(void *data)
+static bool peer_is_told(pair *p)
 {
-    pair *p = data;
     char byte;
 
     return read(p->peer, &byte, 1) == 0;
 }
 
 /* Its reader comes to return it when it is run again, perhaps never. */
-static void
-a_closed_stream_is_kept_for_its_reader_and_its_end_is_not(void **state)
+PAIR_TEST(a_closed_stream_is_kept_for_its_reader_and_its_end_is_not)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
     witness_close(&p->link);
-    assert_true(wait_until(peer_is_told, p, DEADLINE_MS));
+    assert_soon(peer_is_told(p), DEADLINE_MS);
     assert_true(wait_until(reader_is_waited_for, &r, DEADLINE_MS));
     reader_await(&r);
     assert_int_equal(r.size, 0);
@@ -198,9 +184,8 @@ a_closed_stream_is_kept_for_its_reader_and_its_end_is_not(void **state)
 }
 
 /* The loop has taken the stream from a reader that cannot return it yet. */
-static void a_closed_stream_is_kept_for_one_that_lost_it(void **state)
+PAIR_TEST(a_closed_stream_is_kept_for_one_that_lost_it)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
@@ -212,9 +197,8 @@ static void a_closed_stream_is_kept_for_one_that_lost_it(void **state)
     reader_return(&r);
 }
 
-static void a_close_ends_a_read_that_sleeps(void **state)
+PAIR_TEST(a_close_ends_a_read_that_sleeps)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
@@ -226,19 +210,16 @@ static void a_close_ends_a_read_that_sleeps(void **state)
 
 /* ---- how the loop has it back ------------------------------------------------- */
 
-static void what_nobody_borrows_is_soon_read_by_the_loop(void **state)
+PAIR_TEST(what_nobody_borrows_is_soon_read_by_the_loop)
 {
-    pair *p = *state;
-
     pair_connect(p, pair_listen_unix(p));
     reader_lend(p);
     assert_int_equal(write(p->peer, "y", 1), 1);
     assert_true(witness_has_received(&p->link, 2));
 }
 
-static bool is_over(void *data)
+static bool is_over(reader *r)
 {
-    reader *r = data;
     bool over;
 
     reader_enter(r->p);
@@ -247,14 +228,13 @@ static bool is_over(void *data)
     return over;
 }
 
-static void a_reader_that_sleeps_long_loses_it_to_the_loop(void **state)
+PAIR_TEST(a_reader_that_sleeps_long_loses_it_to_the_loop)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
     reader_start(&r);
-    assert_true(wait_until(is_over, &r, DEADLINE_MS));
+    assert_soon(is_over(&r), DEADLINE_MS);
     reader_join(&r);
     assert_int_equal(r.size, 0);
     assert_false(reader_borrow(&r));
@@ -262,10 +242,8 @@ static void a_reader_that_sleeps_long_loses_it_to_the_loop(void **state)
 }
 
 /* Borrowed again and again, so that no tick takes it. */
-static bool is_back(void *data)
+static bool is_back(reader *r)
 {
-    reader *r = data;
-
     if (!reader_borrow(r))
         return true;
     reader_return(r);
@@ -275,15 +253,14 @@ static bool is_back(void *data)
     return false;
 }
 
-static void a_wanted_stream_is_read_by_the_loop(void **state)
+PAIR_TEST(a_wanted_stream_is_read_by_the_loop)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
     reader_return(&r);
     assert_int_equal(write(p->peer, "y", 1), 1);
-    assert_true(wait_until(is_back, &r, DEADLINE_MS));
+    assert_soon(is_back(&r), DEADLINE_MS);
     assert_true(witness_has_received(&p->link, 2));
 }
 
@@ -309,9 +286,8 @@ static void send_until_short(pair *p)
     assert_true(size >= 0);
 }
 
-static void a_short_send_beside_a_reader_comes_writable(void **state)
+PAIR_TEST(a_short_send_beside_a_reader_comes_writable)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
@@ -322,10 +298,8 @@ static void a_short_send_beside_a_reader_comes_writable(void **state)
 }
 
 /* A thread may be stopped anywhere outside the mutex, for ever. */
-static void
-a_reader_that_is_stopped_before_it_sleeps_keeps_nothing(void **state)
+PAIR_TEST(a_reader_that_is_stopped_before_it_sleeps_keeps_nothing)
 {
-    pair *p = *state;
     reader r;
 
     borrow(&r, p);
@@ -337,9 +311,8 @@ a_reader_that_is_stopped_before_it_sleeps_keeps_nothing(void **state)
     reader_return(&r);
 }
 
-static void a_reader_that_is_stopped_after_its_sleep_keeps_nothing(void **state)
+PAIR_TEST(a_reader_that_is_stopped_after_its_sleep_keeps_nothing)
 {
-    pair *p = *state;
     uint64_t before;
     reader r;
     gate g;
@@ -445,9 +418,8 @@ static uint64_t crowd_feed(pair *p)
     return sum;
 }
 
-static void loop_and_readers_take_every_byte_once_and_in_order(void **state)
+PAIR_TEST(loop_and_readers_take_every_byte_once_and_in_order)
 {
-    pair *p = *state;
     crowd c = {.p = p};
     uint64_t sum;
 
@@ -462,30 +434,4 @@ static void loop_and_readers_take_every_byte_once_and_in_order(void **state)
     assert_int_equal(p->link.received, TOTAL);
     assert_int_equal(p->link.sum, sum);
     assert_true(c.borrows > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PAIR_TEST(a_borrower_reads_in_the_place_of_the_loop),
-        PAIR_TEST(only_what_is_lent_can_be_borrowed_and_once),
-        PAIR_TEST(an_unpark_ends_a_read_asleep_or_not),
-        PAIR_TEST(an_unpark_is_for_one_read_alone),
-        PAIR_TEST(a_read_ends_at_its_time),
-        PAIR_TEST(the_end_of_a_stream_ends_a_read_and_is_told),
-        PAIR_TEST(the_end_of_a_stream_that_nobody_reads_is_told),
-        PAIR_TEST(a_reset_that_a_reader_meets_is_told),
-        PAIR_TEST(a_closed_stream_is_kept_for_its_reader_and_its_end_is_not),
-        PAIR_TEST(a_closed_stream_is_kept_for_one_that_lost_it),
-        PAIR_TEST(a_close_ends_a_read_that_sleeps),
-        PAIR_TEST(what_nobody_borrows_is_soon_read_by_the_loop),
-        PAIR_TEST(a_reader_that_sleeps_long_loses_it_to_the_loop),
-        PAIR_TEST(a_wanted_stream_is_read_by_the_loop),
-        PAIR_TEST(a_short_send_beside_a_reader_comes_writable),
-        PAIR_TEST(a_reader_that_is_stopped_before_it_sleeps_keeps_nothing),
-        PAIR_TEST(a_reader_that_is_stopped_after_its_sleep_keeps_nothing),
-        PAIR_TEST(loop_and_readers_take_every_byte_once_and_in_order),
-    };
-
-    return cmocka_run_group_tests_name("world_uv_loan", tests, NULL, NULL);
 }
