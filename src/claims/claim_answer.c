@@ -23,7 +23,7 @@ enum {
     CONTEND_PART = 16,   /* which is such a part of the time at it */
     CONTEND_LOST = 2,    /* too late so often, it looks in between, */
     CONTEND_LOOKS = 4,   /* so often in each hold of others */
-    REFUSED_MS = 20 /* the first pause after a refusal that may pass */
+    REFUSED_MS = 20      /* the first pause after a refusal that may pass */
 };
 
 /* ---- when it looks again ----------------------------------------------------- */
