@@ -63,7 +63,7 @@ endfunction()
 # who have to know them all.
 function(lk_embed_scripts target)
   set(tables "${PROJECT_BINARY_DIR}/generated/tables")
-  # One string of each: ten times as quick to compile as a list of its bytes.
+  # Each body is a string: that is ten times as quick to compile as a list of its bytes.
   string(CONCAT text "#include \"base/script.h\"\n"
     "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")
   set(index 0)

@@ -21,7 +21,7 @@ struct lk__node;
  */
 enum {
     LK__UNDER_MOST = 8, /* of those that were named, the last ones */
-    LK__UNDER_LIFE_MS = 3000,
+    LK__UNDER_LIFE_MS = 3000
 };
 
 typedef struct lk__under {

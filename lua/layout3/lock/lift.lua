@@ -6,7 +6,7 @@
 -- KEYS    fence
 -- returns the highest of sixteen fences that nobody else has
 --
--- One write, which a full server refuses.
+-- The script writes once, and a full server refuses that write.
 local old = redis.call('GET', KEYS[1]) or '0'
 if string.find(old, '%D') then
     return redis.error_reply('LKLAYOUT the name is of another layout')

@@ -5,8 +5,8 @@
 -- ARGV    inbox (a channel up to the client in it)
 -- returns 1 it was told, 0 there is nobody or not enough, 3 of 64 nobody was heard: again
 --
--- One whose inbox nobody heard is parked with its place. The first write is one that a
--- replica refuses.
+-- A waiter whose inbox nobody heard is parked with its place. A replica refuses the
+-- first write.
 local call, line, side, before = redis.call, KEYS[2], KEYS[3], nil
 call('PEXPIRE', line, '2100000')
 local free = tonumber(call('GET', KEYS[1])) or 0

@@ -24,10 +24,10 @@ typedef struct run_ready {
    complained. */
 int run_ready_open(const struct cli *c, run_ready *ready, const char *name);
 
-/* It leads. 0, or the exit code having complained. */
+/* The process leads. 0, or the exit code having complained. */
 int run_ready_on(const struct cli *c, run_ready *ready, const char *fence);
 
-/* It does not lead any more. Called again it does nothing. */
+/* The process does not lead any more. A second call does nothing. */
 void run_ready_off(run_ready *ready);
 
 #endif /* LK_CLI_RUN_READY_H */
