@@ -4,7 +4,8 @@
 -- ARGV    its permits
 -- returns 1 they are given up, 0 it had none
 --
--- The script touches one key and may run as often as one likes: the next sweep, Java's too, counts them back once.
+-- The script touches one key and may run as often as one likes: the next sweep, Java's
+-- too, counts the permits back once.
 -- First a write that a full server does not refuse.
 local call, set = redis.call, {}
 call('ZREM', KEYS[1], '')
