@@ -16,15 +16,21 @@
 #include "support/wait.h"
 
 enum { COMMAND_MS = 100, OFFLINE_MS = 200, LONG_MS = 60000, SOON_MS = 10000 };
+enum { LEASE_MS = 3600000 }; /* nothing is free because a lease has ended */
 
 typedef struct scene {
     lk_client *client; /* whose waits are looked at */
-    lk_client *other;  /* has what is waited for */
+    lk_client *other;  /* has what is waited for, and time */
     lk_cancel *cancel;
     lk_lock *probe;
+    bool keeps;             /* what is got is kept for a second outage, */
+    atomic_uint granted;    /* so many have it, */
+    atomic_uint pending;    /* so many could not give it back in it, */
+    atomic_bool gives_back; /* which has begun */
 } scene;
 
-/* Makes its handle, waits with it, and gives back what it got. */
+/* Makes its handle, waits with it, and gives back what it got: the answer is that of
+   the wait. */
 typedef lk_status wait_function(scene *s);
 
 typedef struct waiter {
@@ -36,25 +42,27 @@ typedef struct waiter {
     char words[200];
 } waiter;
 
-static lk_client *client_open(void)
+static lk_client *client_open(const lk_client_options *options)
 {
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = COMMAND_MS,
-                                       .offline_ms = OFFLINE_MS};
     lk_client *client = NULL;
 
-    assert_status(lk_client_open(&client, server_url(redis), &options), LK_OK);
+    assert_status(lk_client_open(&client, server_url(redis), options), LK_OK);
     assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
     return client;
 }
 
-static scene scene_open(void)
+static void scene_open(scene *s)
 {
-    scene s = {.client = client_open(), .other = client_open()};
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .command_timeout_ms = COMMAND_MS,
+                                     .offline_ms = OFFLINE_MS,
+                                     .watchdog_ms = LEASE_MS};
+    const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = LONG_MS};
 
-    assert_status(lk_lock_new(&s.probe, s.client, "probe", NULL), LK_OK);
-    assert_status(lk_cancel_new(&s.cancel, s.client), LK_OK);
-    return s;
+    *s = (scene){.client = client_open(&brief), .other = client_open(&patient)};
+    assert_status(lk_lock_new(&s->probe, s->client, "probe", NULL), LK_OK);
+    assert_status(lk_cancel_new(&s->cancel, s->client), LK_OK);
 }
 
 static void scene_close(scene *s)
@@ -96,9 +104,33 @@ static lk_status waiter_join(waiter *w)
 
 /* ---- what is waited for ----------------------------------------------------- */
 
-static lk_status give_back(lk_status status, lk_hold *hold)
+static bool is_told_to(void *data)
 {
-    return status == LK_OK ? lk_hold_release(hold) : status;
+    return atomic_load(&((scene *)data)->gives_back);
+}
+
+static void keep(scene *s)
+{
+    s->granted++;
+    if (s->keeps)
+        (void)wait_until(is_told_to, s, LONG_MS);
+}
+
+/* Unlike the wait, a release has a limit. Behind that it goes on by itself. */
+static lk_status given_back(scene *s, lk_status status)
+{
+    if (status != LK_EPENDING)
+        return status;
+    s->pending++;
+    return LK_OK;
+}
+
+static lk_status give_back(scene *s, lk_status status, lk_hold *hold)
+{
+    if (status != LK_OK)
+        return status;
+    keep(s);
+    return given_back(s, lk_hold_release(hold));
 }
 
 static lk_status wait_lock(scene *s)
@@ -112,7 +144,7 @@ static lk_status wait_lock(scene *s)
     if (status == LK_OK)
         status = lk_lock_acquire(lock, LK_FOREVER, &options, &hold);
     lk_lock_free(lock);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 static lk_status wait_rwlock(scene *s)
@@ -124,7 +156,7 @@ static lk_status wait_rwlock(scene *s)
     if (status == LK_OK)
         status = lk_rwlock_acquire_write(lock, LK_FOREVER, NULL, &hold);
     lk_rwlock_free(lock);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 static lk_status wait_semaphore(scene *s)
@@ -139,7 +171,7 @@ static lk_status wait_semaphore(scene *s)
     if (status == LK_OK)
         status = lk_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL, &hold);
     lk_semaphore_free(semaphore);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 static lk_status wait_plain(scene *s)
@@ -149,6 +181,10 @@ static lk_status wait_plain(scene *s)
 
     if (status == LK_OK)
         status = lk_plain_semaphore_acquire(plain, 1, LK_FOREVER, NULL);
+    if (status == LK_OK) {
+        keep(s);
+        status = given_back(s, lk_plain_semaphore_release(plain, 1));
+    }
     lk_plain_semaphore_free(plain);
     return status;
 }
@@ -173,7 +209,7 @@ static lk_status wait_election(scene *s)
     if (status == LK_OK)
         status = lk_leader_campaign(leader, LK_FOREVER, NULL, &hold);
     lk_leader_free(leader);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 /* Somebody leads already. */
@@ -207,7 +243,7 @@ static lk_status wait_multilock(scene *s)
         status = lk_multilock_add_lock(set, b);
     if (status == LK_OK)
         status = lk_multilock_acquire(set, LK_FOREVER, NULL, &hold);
-    status = give_back(status, hold);
+    status = give_back(s, status, hold);
     lk_multilock_free(set);
     lk_lock_free(a);
     lk_lock_free(b);
@@ -223,7 +259,7 @@ static lk_status wait_stripes(scene *s)
     if (status == LK_OK)
         status = lk_stripes_acquire(stripes, "key", LK_FOREVER, NULL, &hold);
     lk_stripes_free(stripes);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 static void on_hold(lk_status status, lk_hold *hold, void *data)
@@ -281,12 +317,15 @@ static lk_status wait_siglock(scene *s)
     if (status == LK_OK)
         status = lk_siglock_acquire(lock, LK_FOREVER, NULL, &hold);
     lk_siglock_free(lock);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 static lk_status wait_redlock(scene *s)
 {
-    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT, .durable = 1};
+    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
+                                        .lease_ms = LEASE_MS,
+                                        .longest_lease_ms = LEASE_MS,
+                                        .durable = 1};
     lk_redlock *lock = NULL;
     lk_hold *hold = NULL;
     lk_status status =
@@ -295,7 +334,7 @@ static lk_status wait_redlock(scene *s)
     if (status == LK_OK)
         status = lk_redlock_acquire(lock, LK_FOREVER, NULL, &hold);
     lk_redlock_free(lock);
-    return give_back(status, hold);
+    return give_back(s, status, hold);
 }
 
 static wait_function *const waits[] = {
@@ -356,24 +395,79 @@ static unsigned count_done(waiter *all)
     return count;
 }
 
-FLUSHED_TEST(one_that_begins_in_an_outage_rides_it_out)
+static void begin_in_an_outage(scene *s, waiter *all)
 {
-    scene s = scene_open();
-    waiter all[WAITS];
-    lk_hold *lead = NULL;
     unsigned ended;
 
-    set_up(&s, &lead);
     server_freeze(redis);
-    pass_an_outage(&s);
+    pass_an_outage(s);
     for (size_t i = 0; i < WAITS; i++)
-        waiter_start(&all[i], &s, waits[i]);
-    pass_an_outage(&s);
+        waiter_start(&all[i], s, waits[i]);
+    pass_an_outage(s);
     ended = count_done(all);
     server_thaw(redis);
-    for (size_t i = 0; i < WAITS; i++)
-        assert_status(waiter_join(&all[i]), LK_OK);
     assert_int_equal(ended, 0);
+}
+
+static void join_all(waiter *all)
+{
+    unsigned failed = 0;
+
+    for (size_t i = 0; i < WAITS; i++) {
+        if (waiter_join(&all[i]) == LK_OK)
+            continue;
+        failed++;
+        print_error("wait %zu: LK_%s: %s\n", i, lk_status_name(all[i].status),
+                    all[i].words);
+    }
+    assert_int_equal(failed, 0);
+}
+
+FLUSHED_TEST(one_that_begins_in_an_outage_rides_it_out)
+{
+    scene s;
+    waiter all[WAITS];
+    lk_hold *lead = NULL;
+
+    scene_open(&s);
+    set_up(&s, &lead);
+    begin_in_an_outage(&s, all);
+    join_all(all);
+    (void)lk_hold_release(lead);
+    scene_close(&s);
+}
+
+/* Another client gets all of it. */
+static void wait_again(const scene *s)
+{
+    scene next = {.client = s->other};
+    waiter all[WAITS];
+
+    for (size_t i = 0; i < WAITS; i++)
+        waiter_start(&all[i], &next, waits[i]);
+    join_all(all);
+}
+
+/* It begins when the first of them is granted: questions of others are under way.
+   What cannot be given back in it goes to the next all the same. */
+FLUSHED_TEST(one_that_begins_in_an_outage_rides_out_a_second_one)
+{
+    scene s;
+    waiter all[WAITS];
+    lk_hold *lead = NULL;
+
+    scene_open(&s);
+    s.keeps = true;
+    set_up(&s, &lead);
+    begin_in_an_outage(&s, all);
+    assert_soon(s.granted > 0, SOON_MS);
+    server_freeze(redis);
+    atomic_store(&s.gives_back, true);
+    assert_soon(s.pending > 0, SOON_MS);
+    pass_an_outage(&s);
+    server_thaw(redis);
+    join_all(all);
+    wait_again(&s);
     (void)lk_hold_release(lead);
     scene_close(&s);
 }
@@ -392,10 +486,12 @@ static lk_hold *hold_lock(const scene *s)
 /* Killed, it comes back without its data. */
 FLUSHED_TEST(one_that_waits_when_the_server_goes_rides_it_out)
 {
-    scene s = scene_open();
-    lk_hold *hold = hold_lock(&s);
+    scene s;
+    lk_hold *hold;
     waiter w;
 
+    scene_open(&s);
+    hold = hold_lock(&s);
     waiter_start(&w, &s, wait_lock);
     assert_soon(server_integer(redis, SERVER_WAITERS("lock")) == 1, SOON_MS);
     server_kill(redis);
@@ -409,9 +505,10 @@ FLUSHED_TEST(one_that_waits_when_the_server_goes_rides_it_out)
 
 FLUSHED_TEST(one_that_rides_it_out_can_be_canceled)
 {
-    scene s = scene_open();
+    scene s;
     waiter w;
 
+    scene_open(&s);
     server_kill(redis);
     pass_an_outage(&s);
     waiter_start(&w, &s, wait_lock);
@@ -422,12 +519,22 @@ FLUSHED_TEST(one_that_rides_it_out_can_be_canceled)
     scene_close(&s);
 }
 
-/* The server comes back with a password that the client does not have. */
+static bool is_refused(void *data)
+{
+    lk_hold *hold = NULL;
+
+    return lk_lock_acquire(((scene *)data)->probe, LONG_MS, NULL, &hold) ==
+           LK_EAUTH;
+}
+
+/* The server comes back with a password that the client does not have. What is sent
+   before the client knows it would end in doubt. */
 FLUSHED_TEST(what_does_not_pass_by_itself_ends_it)
 {
-    scene s = scene_open();
+    scene s;
     waiter w;
 
+    scene_open(&s);
     server_freeze(redis);
     pass_an_outage(&s);
     waiter_start(&w, &s, wait_lock);
@@ -438,6 +545,7 @@ FLUSHED_TEST(what_does_not_pass_by_itself_ends_it)
     freeReplyObject(
         server_command(redis, "CLIENT KILL TYPE normal SKIPME yes"));
     (void)waiter_join(&w);
+    assert_true(wait_until(is_refused, &s, SOON_MS));
     waiter_start(&w, &s, wait_lock);
     assert_status(waiter_join(&w), LK_EAUTH);
     freeReplyObject(server_command(redis, "ACL SETUSER default nopass"));
