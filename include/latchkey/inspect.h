@@ -80,8 +80,9 @@ typedef struct lk_listing {
     bool truncated;      /**< there are more names than the limit */
     const char *missing; /**< "": nothing; else, of a cluster: its masters that
                               did not answer, of whose names none or not all
-                              are here, and why; in words. With the URL of one
-                              node alone: that the others were not asked */
+                              are here, and why; or that slots moved on and on;
+                              in words. With the URL of one node alone: that
+                              the others were not asked */
 } lk_listing;
 
 /** Ends lk_list_async(). The callback owns listing, NULL unless LK_OK. */

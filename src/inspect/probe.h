@@ -103,6 +103,10 @@ void lk__probe_settle(lk__probe *probe);
 void lk__probe_forget_waiting(lk__probe *probe);
 void lk__probe_forget_missed(lk__probe *probe);
 
+/* For how long, from now on, it goes after what can be missed, in ns: for
+   command_timeout_ms, but the rest has as much time. */
+uint64_t lk__probe_patience(const lk__probe *probe);
+
 /* A master that has no slot any more is not missing: others have them. */
 void lk__probe_sift_missed(lk__probe *probe);
 

@@ -150,15 +150,25 @@ static void broken(lk__probe *probe)
 
 static void on_nap_over(lk__nap *nap);
 
-/* For how long it waits for its node. What can be missed leaves time for the
-   rest. */
-static uint64_t patience(const lk__probing *probing, uint64_t now)
+static uint64_t timeout_of(const lk__probe *probe)
 {
-    const lk__probe *probe = probing->probe;
-    uint64_t most = probe->call.client->settings.command_timeout_ms * MS;
+    return probe->call.client->settings.command_timeout_ms * MS;
+}
+
+uint64_t lk__probe_patience(const lk__probe *probe)
+{
+    uint64_t now = lk__client_now(probe->call.client);
+    uint64_t most = timeout_of(probe);
     uint64_t left = probe->until > now ? probe->until - now : 0;
 
-    return probing->miss != NULL && left / 2 < most ? left / 2 : most;
+    return left / 2 < most ? left / 2 : most;
+}
+
+/* For how long it waits for its node. */
+static uint64_t patience(const lk__probing *probing)
+{
+    return probing->miss != NULL ? lk__probe_patience(probing->probe)
+                                 : timeout_of(probing->probe);
 }
 
 /* It is under way still, as far as the probe knows. */
@@ -169,7 +179,7 @@ static void wait(lk__probing *probing, bool broke)
     uint64_t now = lk__client_now(client);
 
     if (probing->until == 0)
-        probing->until = now + patience(probing, now);
+        probing->until = now + patience(probing);
     probing->broke = probing->broke || broke;
     probing->next = probe->waiting;
     probe->waiting = probing;

@@ -20,7 +20,7 @@
 
 enum {
     SCAN_COUNT = 300, /* keys that the server looks at in one step */
-    ROUNDS_MOST = 5,
+    ROUNDS_LEAST = 5, /* before what moves on and on is left out */
     CHECKS_MOST = 8, /* for a master that is not known yet, */
     CHECK_MS = 250   /* so far apart */
 };
@@ -40,6 +40,7 @@ struct lk__walk_part {
     uint64_t ms;
     lk__probing time, nodes;
     char *line; /* what it said of itself last; NULL: nothing */
+    unsigned epoch; /* as the line says */
     bool is_wanted;
     struct part_scan scans[LK__WALK_FINDS];
 };
@@ -294,10 +295,12 @@ note_slots(void *data, lk__slot_word word, unsigned first, unsigned last)
     lk__walk_slots *now = &part->walk->map->now;
 
     for (unsigned slot = first; slot <= last; slot++) {
-        if (word == LK__SLOT_HAS)
-            now->owners[slot] = part->number;
-        else
+        if (word != LK__SLOT_HAS) {
             now->moves[slot] = true;
+            continue;
+        }
+        now->owners[slot] = part->number;
+        now->epochs[slot] = part->epoch;
     }
 }
 
@@ -360,18 +363,36 @@ static void finish(lk__walk *walk, size_t open)
         walk->over(walk);
 }
 
+static void map_read(lk__walk *walk)
+{
+    memset(&walk->map->now, 0, sizeof(walk->map->now));
+    for (struct lk__walk_part *part = walk->first; part != NULL;
+         part = part->next) {
+        if (part->line == NULL)
+            continue;
+        part->epoch = lk__line_epoch(part->line);
+        lk__line_read(part->line, note_slots, part);
+    }
+}
+
+/* What moves faster than a round goes by is waited for as a master that is away.
+   Rounds alone say nothing of how long it has moved. */
+static bool is_given_up(lk__walk *walk)
+{
+    uint64_t now = lk__client_now(walk->probe->call.client);
+
+    if (walk->round == 1)
+        walk->until = now + lk__probe_patience(walk->probe);
+    return walk->round >= ROUNDS_LEAST && now >= walk->until;
+}
+
 /* All have been asked. */
 static void checked(lk__walk *walk)
 {
     lk__walk_map *map = walk->map;
     size_t open = 0;
 
-    memset(&map->now, 0, sizeof(map->now));
-    for (struct lk__walk_part *part = walk->first; part != NULL;
-         part = part->next) {
-        if (part->line != NULL)
-            lk__line_read(part->line, note_slots, part);
-    }
+    map_read(walk);
     if (walk->round > 0)
         open = lk__walk_map_judge(map, walk->round == 1);
     if (open > 0 && lk__walk_map_has_hole(map) && walk->checks < CHECKS_MOST) {
@@ -381,7 +402,7 @@ static void checked(lk__walk *walk)
         lk__nap_take(&walk->nap, CHECK_MS * MS);
         return;
     }
-    if (walk->round > 0 && (open == 0 || walk->round == ROUNDS_MOST)) {
+    if (walk->round > 0 && (open == 0 || is_given_up(walk))) {
         finish(walk, open);
         return;
     }

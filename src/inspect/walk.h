@@ -16,7 +16,9 @@
  * through again: a master from which a slot goes first, and when it has told
  * all, the one to which it goes. Then a key is at the first until it has told of
  * it, or has been at the second since it began. Only what changes again is gone
- * through once more.
+ * through once more, for as long as a master that is away is waited for. A slot
+ * that has left a master and come back meanwhile has changed: the master's epoch
+ * tells.
  */
 typedef struct lk__walk lk__walk;
 
@@ -38,6 +40,8 @@ struct lk__walk {
     struct lk__walk_part *first; /* one for each node */
     unsigned left;               /* answers that a step waits for */
     unsigned round, checks;
+    uint64_t until; /* when slots that move on and on are given up, at the
+                       earliest */
     bool seconds; /* the masters to which slots go; else those that have them */
     lk__nap nap;
     struct lk__walk_map *map; /* in a cluster */

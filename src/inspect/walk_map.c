@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* id, address, flags, master, ping, pong, epoch, link: then the slots. */
-enum { FLAGS_FIELD = 2, SLOTS_FIELD = 8 };
+enum { FLAGS_FIELD = 2, EPOCH_FIELD = 6, SLOTS_FIELD = 8 };
 
 /* The begin of a field; NULL: the line has fewer. */
 static const char *field_at(const char *line, const char *end, int field)
@@ -44,6 +44,13 @@ const char *lk__own_line(const char *text, size_t *ret_size)
         text = end + strspn(end, "\r\n");
     }
     return NULL;
+}
+
+unsigned lk__line_epoch(const char *line)
+{
+    const char *text = field_at(line, line + strlen(line), EPOCH_FIELD);
+
+    return text != NULL ? (unsigned)strtoull(text, NULL, 10) : 0;
 }
 
 /* Reads a slot; NULL: it is none. Else what follows. */
@@ -100,6 +107,7 @@ void lk__line_read(const char *line,
 static bool has_changed(const lk__walk_map *map, unsigned slot)
 {
     return map->before.owners[slot] != map->now.owners[slot] ||
+           map->before.epochs[slot] != map->now.epochs[slot] ||
            map->before.moves[slot] != map->now.moves[slot];
 }
 

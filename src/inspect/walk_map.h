@@ -23,6 +23,10 @@ typedef enum lk__slot_word {
    its length. NULL: there is none. */
 const char *lk__own_line(const char *text, size_t *ret_size);
 
+/* The epoch of the line's node. It grows when a slot comes to it, unless it was the
+   last to get one; then that of the node grows to which the slot had gone. */
+unsigned lk__line_epoch(const char *line);
+
 /* Calls each for all that a line says, from the first slot to the last. */
 void lk__line_read(const char *line,
                    void (*each)(void *data, lk__slot_word word, unsigned first,
@@ -33,6 +37,8 @@ void lk__line_read(const char *line,
    were asked. */
 typedef struct lk__walk_slots {
     unsigned short owners[LK__SLOTS];
+    unsigned epochs[LK__SLOTS]; /* of the owner: grown where the slot may have left
+                                   it and come back since */
     bool moves[LK__SLOTS]; /* half */
 } lk__walk_slots;
 

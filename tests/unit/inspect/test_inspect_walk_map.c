@@ -42,6 +42,7 @@ CHECK_TEST(the_own_line_says_which_slots)
     assert_non_null(line);
     (void)snprintf(copy, sizeof(copy), "%.*s", (int)size, line);
     assert_int_equal(strncmp(copy, "e7d1", 4), 0);
+    assert_int_equal(lk__line_epoch(copy), 1);
     lk__line_read(copy, note, &seen);
     assert_true(seen.has[0] && seen.has[1] && seen.has[2] && seen.has[7] &&
                 seen.has[16383]);
@@ -58,6 +59,7 @@ CHECK_TEST(a_line_without_slots_says_none)
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         lk__line_read(lines[i], note, &seen);
+    assert_int_equal(lk__line_epoch(lines[0]), 0);
     assert_int_equal(seen.count, 0);
     assert_null(lk__own_line("", &size));
     assert_null(lk__own_line("\n\nonly one\n", &size));
@@ -87,6 +89,26 @@ CHECK_TEST(what_moved_is_open_until_it_rests)
     assert_true(map.open[2]);
     assert_false(lk__walk_map_has_hole(&map));
 
+    map.before = map.now;
+    assert_int_equal(lk__walk_map_judge(&map, false), 0);
+}
+
+/* It has been elsewhere perhaps, with keys that were not told of there. */
+CHECK_TEST(what_may_have_come_back_is_open)
+{
+    static lk__walk_map map;
+
+    map.before.owners[1] = map.now.owners[1] = 1;
+    map.before.epochs[1] = 4;
+    map.now.epochs[1] = 6;
+    map.before.owners[2] = map.now.owners[2] = 2;
+    map.before.epochs[2] = map.now.epochs[2] = 5;
+    assert_int_equal(lk__walk_map_judge(&map, true), 1);
+    assert_true(map.open[1]);
+
+    map.before = map.now;
+    map.now.epochs[1] = 8;
+    assert_int_equal(lk__walk_map_judge(&map, false), 1);
     map.before = map.now;
     assert_int_equal(lk__walk_map_judge(&map, false), 0);
 }
