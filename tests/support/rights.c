@@ -385,11 +385,13 @@ static void settle_stripes(rights_play *p)
 
 static void play_redlock(rights_play *p)
 {
+    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
+                                        .node_timeout_ms = p->how.lease_ms / 4};
     lk_redlock *one = NULL, *other = NULL;
     lk_hold *hold = NULL;
 
-    assert_status(lk_redlock_new(&one, &p->a, 1, p->name, NULL), LK_OK);
-    assert_status(lk_redlock_new(&other, &p->b, 1, p->name, NULL), LK_OK);
+    assert_status(lk_redlock_new(&one, &p->a, 1, p->name, &options), LK_OK);
+    assert_status(lk_redlock_new(&other, &p->b, 1, p->name, &options), LK_OK);
     for (int i = 0; i < 2; i++) {
         hold = NULL;
         if (good(p, "acquire", lk_redlock_acquire(one, 0, &p->how, &hold))) {
@@ -407,10 +409,12 @@ static void play_redlock(rights_play *p)
 
 static void settle_redlock(rights_play *p)
 {
+    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
+                                        .node_timeout_ms = SETTLE_MS};
     lk_redlock *it = NULL;
     lk_hold *hold = NULL;
 
-    assert_status(lk_redlock_new(&it, &p->all, 1, p->name, NULL), LK_OK);
+    assert_status(lk_redlock_new(&it, &p->all, 1, p->name, &options), LK_OK);
     assert_status(lk_redlock_acquire(it, SETTLE_MS, NULL, &hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_redlock_free(it);

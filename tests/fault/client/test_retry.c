@@ -35,10 +35,10 @@ typedef struct things {
     lk_hold *hold; /* what a call brought */
 } things;
 
-static void things_make(things *t)
+static void things_make(things *t, uint64_t command_ms)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = COMMAND_MS,
+                                       .command_timeout_ms = command_ms,
                                        .offline_ms = OFFLINE_MS};
     const lk_semaphore_options permits = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 3};
@@ -304,7 +304,7 @@ FLUSHED_TEST(beside_a_server_that_is_gone_no_call_spins)
 {
     things t;
 
-    things_make(&t);
+    things_make(&t, COMMAND_MS);
     server_kill(redis);
     assert_int_equal(calls_that_spin(&t), 0);
     things_free(&t);
@@ -315,7 +315,7 @@ FLUSHED_TEST(beside_a_server_that_is_stopped_no_call_spins)
     unsigned spun;
     things t;
 
-    things_make(&t);
+    things_make(&t, COMMAND_MS);
     server_freeze(redis);
     spun = calls_that_spin(&t);
     server_thaw(redis);
@@ -368,7 +368,7 @@ FLUSHED_TEST(a_count_down_that_is_repeated_counts_once)
 {
     things t;
 
-    things_make(&t);
+    things_make(&t, wait_scaled_ms(COMMAND_MS));
     assert_status(lk_latch_try_set_count(t.latch, 10), LK_OK);
     assert_status(repeat_beside_a_stop(&t, call_latch_down), LK_EPENDING);
     assert_soon(counter("latch") == 9, 10000);
@@ -386,7 +386,7 @@ FLUSHED_TEST(what_is_added_again_and_again_is_added_once)
         things t;
 
         assert_int_equal(one_server_flush(NULL), 0);
-        things_make(&t);
+        things_make(&t, wait_scaled_ms(COMMAND_MS));
         assert_status(lk_plain_semaphore_try_set(t.plain, 10, 0), LK_OK);
         assert_status(repeat_beside_a_stop(&t, adds[i]), LK_EPENDING);
         assert_soon(counter("plain") == 11, 10000);
@@ -422,7 +422,7 @@ FLUSHED_TEST(an_update_that_may_have_been_made_is_not_to_be_repeated)
     lk_cell_value *value = NULL;
     things t;
 
-    things_make(&t);
+    things_make(&t, wait_scaled_ms(COMMAND_MS));
     assert_status(lk_cell_write(t.cell, LK_CELL_UNSET, "1", 1, NULL), LK_OK);
     assert_status(lk_cell_update(t.cell, NULL, counted_and_stopped, NULL, NULL),
                   LK_EPENDING);
@@ -439,7 +439,7 @@ FLUSHED_TEST(a_force_that_may_have_been_made_is_not_to_be_repeated)
 {
     things t;
 
-    things_make(&t);
+    things_make(&t, wait_scaled_ms(COMMAND_MS));
     assert_status(lk_lock_acquire(t.lock, 0, NULL, &t.hold), LK_OK);
     server_freeze(redis);
     assert_status(call_lock_force(&t), LK_EPENDING);
@@ -455,7 +455,7 @@ static void assert_release_pends(const char *words)
     things t;
     lk_status status;
 
-    things_make(&t);
+    things_make(&t, wait_scaled_ms(COMMAND_MS));
     assert_status(lk_lock_acquire(t.lock, 0, NULL, &t.hold), LK_OK);
     if (words == NULL)
         server_freeze(redis);

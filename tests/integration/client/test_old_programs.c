@@ -244,11 +244,14 @@ TEST(the_statistics_fill_what_the_caller_has)
 
 TEST(an_outcome_fills_what_the_caller_has)
 {
+    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
+                                        .node_timeout_ms = 10000};
     size_t known = sizeof(lk_redlock_outcome);
     lk_redlock *redlock = NULL;
     lk_hold *hold = NULL;
 
-    assert_status(lk_redlock_new(&redlock, f->clients, 1, "r", NULL), LK_OK);
+    assert_status(lk_redlock_new(&redlock, f->clients, 1, "r", &options),
+                  LK_OK);
     assert_status(lk_redlock_acquire(redlock, 10000, NULL, &hold), LK_OK);
     for (size_t size = sizeof(size_t); size <= known + TAIL; size += 4)
         check_result(get_outcome, redlock, known, size);
