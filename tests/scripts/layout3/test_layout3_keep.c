@@ -46,13 +46,74 @@ L3_TEST(without_info_nothing_is_noted)
 L3_TEST(a_hold_that_is_gone_or_beside_another_is_lost)
 {
     l3_acquire_first(f, "a1");
-    assert_like(l3_keep(f, "b1", "90000"), "-1");
+    assert_like(l3_keep(f, "b1", "90000"), "-3");
     script_redis(f, "HSET n %s 1", l3_claim("b1"));
-    assert_like(l3_keep(f, "a1", "90000"), "-1");
+    assert_like(l3_keep(f, "a1", "90000"), "-3");
     assert_in_range(script_pttl(f, "n"), 1, 60000);
     script_redis(f, "DEL n");
     assert_like(l3_keep(f, "a1", "90000"), "-1");
     assert_like(script_redis(f, "EXISTS n %s", L3_SIDE), "0");
+}
+
+/* ---- reserve ---- */
+
+static const char *reserve(script_fixture *f, const char *claim)
+{
+    return l3_run(f, "reserve", "Nqr", l3_claim(claim), "90000", "100",
+                  L3_CHANNEL, L3_FAIR, NULL);
+}
+
+L3_TEST(fences_are_drawn_for_a_hold_alone)
+{
+    l3_at(0);
+    l3_acquire_first(f, "a1");
+    assert_like(reserve(f, "a1"), "1764385200000116");
+    assert_in_range(script_pttl(f, "n"), 80000, 90000);
+    assert_like(reserve(f, "b1"), "-3");
+    assert_like(L3_REDIS(f, "GET %s", L3_FENCE), "1764385200000116");
+    script_redis(f, "HSET n %s 2", l3_claim("a1"));
+    assert_like(reserve(f, "a1"), "-2");
+    script_redis(f, "DEL n");
+    assert_like(reserve(f, "a1"), "-1");
+}
+
+/* Below 0: the fences are the hold's all the same. */
+L3_TEST(whoever_else_waits_is_told_with_the_fences)
+{
+    l3_at(0);
+    l3_acquire_first(f, "a1");
+    l3_acquire(f, "b1");
+    assert_like(reserve(f, "a1"), "-1764385200000116");
+    script_redis(f, "DEL %s", L3_LINE);
+    script_redis(f, "RPUSH %s java", L3_FAIR);
+    assert_like(reserve(f, "a1"), "-1764385200000216");
+    script_redis(f, "DEL %s", L3_FAIR);
+    script_listen(f, L3_CHANNEL);
+    assert_like(reserve(f, "a1"), "-1764385200000316");
+    script_deafen(f, L3_CHANNEL);
+    assert_like(reserve(f, "a1"), "1764385200000416");
+}
+
+L3_TEST(a_lost_counter_has_no_fences_to_reserve)
+{
+    l3_acquire_first(f, "a1");
+    script_redis(f, "DEL %s", L3_FENCE);
+    assert_like(reserve(f, "a1"), "!LKRANGE *");
+    script_redis(f, "SET %s 9007199254740980", L3_FENCE);
+    assert_like(reserve(f, "a1"), "!LKRANGE *");
+}
+
+/* ---- drop ---- */
+
+L3_TEST(a_hold_whose_close_was_refused_is_taken_away)
+{
+    l3_two_wait(f);
+    assert_like(l3_run(f, "drop", "N", l3_claim("b1"), NULL), "0");
+    assert_like(l3_run(f, "drop", "N", l3_claim("a1"), NULL), "6");
+    assert_like(l3_holders(f), "");
+    assert_like(l3_line(f), "b1 c1");
+    assert_like(l3_heard(f), "");
+    assert_like(l3_run(f, "drop", "N", l3_claim("a1"), NULL), "0");
 }
 
 /* ---- renew ---- */
