@@ -8,6 +8,8 @@
 #include "support/wait.h"
 
 enum {
+    MEET_MS = 3 * CLUSTER_TIMEOUT_MS,
+    MEET_TRIES = 20,
     VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
 };
 
@@ -77,6 +79,34 @@ void cluster_join(cluster *c)
 
 /* ---- more and fewer ---- */
 
+/* False: stderr tells why. */
+static bool meet_again(cluster *c)
+{
+    for (size_t i = 1; i < c->count; i++) {
+        if (!node_says(c->nodes[0], "CLUSTER NODES", c->ids[i]) &&
+            !cluster_meet(c, 0, i))
+            return false;
+        if (!node_says(c->nodes[i], "CLUSTER NODES", c->ids[0]) &&
+            !cluster_meet(c, i, 0))
+            return false;
+    }
+    return true;
+}
+
+/* One that does not hear the other for its timeout when they meet forgets that
+   they did, and listens to it no more. The other one, which has heard it, does not
+   begin again. */
+bool cluster_wait_known(cluster *c)
+{
+    for (int i = 0; i < MEET_TRIES; i++) {
+        if (wait_until(cluster_all_known, c, MEET_MS))
+            return true;
+        if (!meet_again(c))
+            return false;
+    }
+    return false;
+}
+
 server *cluster_add(cluster *c)
 {
     size_t i = c->count;
@@ -86,8 +116,7 @@ server *cluster_add(cluster *c)
         fail_msg("the node does not start");
     c->count++;
     c->elected_at[i] = 0;
-    if (!cluster_meet(c, i) ||
-        !wait_until(cluster_all_known, c, CLUSTER_COME_MS) ||
+    if (!cluster_meet(c, 0, i) || !cluster_wait_known(c) ||
         !node_wait_ok(c->nodes[i]))
         fail_msg("the node does not become one of the cluster");
     return c->nodes[i];
