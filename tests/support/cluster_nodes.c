@@ -9,7 +9,6 @@
 
 enum {
     MEET_MS = 3 * CLUSTER_TIMEOUT_MS,
-    MEET_TRIES = 20,
     VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
 };
 
@@ -79,32 +78,41 @@ void cluster_join(cluster *c)
 
 /* ---- more and fewer ---- */
 
-/* False: stderr tells why. */
-static bool meet_again(cluster *c)
+static void meet_again(cluster *c)
 {
     for (size_t i = 1; i < c->count; i++) {
-        if (!node_says(c->nodes[0], "CLUSTER NODES", c->ids[i]) &&
-            !cluster_meet(c, 0, i))
-            return false;
-        if (!node_says(c->nodes[i], "CLUSTER NODES", c->ids[0]) &&
-            !cluster_meet(c, i, 0))
-            return false;
+        if (!node_says(c->nodes[0], "CLUSTER NODES", c->ids[i]))
+            (void)cluster_meet(c, 0, i);
+        if (!node_says(c->nodes[i], "CLUSTER NODES", c->ids[0]))
+            (void)cluster_meet(c, i, 0);
     }
-    return true;
 }
+
+struct meeting {
+    cluster *c;
+    uint64_t since;
+};
 
 /* One that does not hear the other for its timeout when they meet forgets that
    they did, and listens to it no more. The other one, which has heard it, does not
    begin again. */
+static bool is_over(void *data)
+{
+    struct meeting *meeting = data;
+    bool all_known = cluster_all_known(meeting->c);
+
+    if (!all_known && wait_now_ms() >= meeting->since + MEET_MS) {
+        meeting->since = wait_now_ms();
+        meet_again(meeting->c);
+    }
+    return all_known;
+}
+
 bool cluster_wait_known(cluster *c)
 {
-    for (int i = 0; i < MEET_TRIES; i++) {
-        if (wait_until(cluster_all_known, c, MEET_MS))
-            return true;
-        if (!meet_again(c))
-            return false;
-    }
-    return false;
+    struct meeting meeting = {.c = c, .since = wait_now_ms()};
+
+    return wait_until(is_over, &meeting, CLUSTER_COME_MS);
 }
 
 server *cluster_add(cluster *c)
