@@ -21,8 +21,8 @@
 enum {
     SCAN_COUNT = 300, /* keys that the server looks at in one step */
     ROUNDS_LEAST = 5, /* before what moves on and on is left out */
-    CHECKS_MOST = 8, /* for a master that is not known yet, */
-    CHECK_MS = 250   /* so far apart */
+    CHECKS_MOST = 8,  /* for a master that is not known yet, */
+    CHECK_MS = 250    /* so far apart */
 };
 
 struct part_scan {
@@ -39,7 +39,7 @@ struct lk__walk_part {
     unsigned short number; /* from 1 */
     uint64_t ms;
     lk__probing time, nodes;
-    char *line; /* what it said of itself last; NULL: nothing */
+    char *line;     /* what it said of itself last; NULL: nothing */
     unsigned epoch; /* as the line says */
     bool is_wanted;
     struct part_scan scans[LK__WALK_FINDS];

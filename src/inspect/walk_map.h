@@ -37,7 +37,8 @@ void lk__line_read(const char *line,
    were asked. */
 typedef struct lk__walk_slots {
     unsigned short owners[LK__SLOTS];
-    unsigned epochs[LK__SLOTS]; /* of the owner: grown where the slot may have left
+    unsigned
+        epochs[LK__SLOTS]; /* of the owner: grown where the slot may have left
                                    it and come back since */
     bool moves[LK__SLOTS]; /* half */
 } lk__walk_slots;

@@ -248,14 +248,14 @@ static bool slots_share(cluster *c)
     return true;
 }
 
-bool cluster_meet(cluster *c, size_t i)
+bool cluster_meet(cluster *c, size_t who, size_t i)
 {
     const unsigned port = cluster_port(c, c->nodes[i]);
     char command[64];
 
     (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u %u",
                    port, c->bus != NULL ? c->bus_ports[i] : port + BUS_ABOVE);
-    return cluster_told(c->nodes[0], command);
+    return cluster_told(c->nodes[who], command);
 }
 
 /* Each has an epoch of its own, so that no two begin with the same. */
@@ -267,7 +267,7 @@ static bool nodes_meet(cluster *c)
         (void)snprintf(command, sizeof(command), "CLUSTER SET-CONFIG-EPOCH %zu",
                        i + 1);
         if (!cluster_told(c->nodes[i], command) ||
-            (i > 0 && !cluster_meet(c, i)))
+            (i > 0 && !cluster_meet(c, 0, i)))
             return false;
     }
     return true;
@@ -319,8 +319,8 @@ start(size_t masters, size_t replicas, bool is_tls, bool is_apart)
     }
     if (c != NULL && (c->bus != NULL || !is_apart) && c->memory != NULL &&
         nodes_run(c) && slots_share(c) && nodes_meet(c) &&
-        wait_until(cluster_all_known, c, CLUSTER_COME_MS) &&
-        replicas_follow(c) && wait_until(is_whole, c, CLUSTER_COME_MS))
+        cluster_wait_known(c) && replicas_follow(c) &&
+        wait_until(is_whole, c, CLUSTER_COME_MS))
         return c;
     (void)fprintf(stderr, "cluster: it does not come together\n");
     cluster_stop(c);

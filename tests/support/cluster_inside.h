@@ -30,11 +30,14 @@ bool cluster_node_run(cluster *c, size_t i);
 /* Has a node do what is answered by a status. False: stderr tells why. */
 bool cluster_told(server *node, const char *command);
 
-/* Has the first node meet the one of this place. */
-bool cluster_meet(cluster *c, size_t i);
+/* Has the node of one place meet that of another. */
+bool cluster_meet(cluster *c, size_t who, size_t i);
 
 /* Whether all know all others, and the master of each slot; data is the cluster. */
 bool cluster_all_known(void *data);
+
+/* Waits until they do. False: it does not come to that. */
+bool cluster_wait_known(cluster *c);
 
 /* Whether all that run agree that a node serves no slot. */
 bool cluster_is_idle(const cluster *c, const server *node);

@@ -8,6 +8,7 @@
 #include "support/wait.h"
 
 enum {
+    MEET_MS = 3 * CLUSTER_TIMEOUT_MS,
     VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
 };
 
@@ -77,6 +78,43 @@ void cluster_join(cluster *c)
 
 /* ---- more and fewer ---- */
 
+static void meet_again(cluster *c)
+{
+    for (size_t i = 1; i < c->count; i++) {
+        if (!node_says(c->nodes[0], "CLUSTER NODES", c->ids[i]))
+            (void)cluster_meet(c, 0, i);
+        if (!node_says(c->nodes[i], "CLUSTER NODES", c->ids[0]))
+            (void)cluster_meet(c, i, 0);
+    }
+}
+
+struct meeting {
+    cluster *c;
+    uint64_t since;
+};
+
+/* One that does not hear the other for its timeout when they meet forgets that
+   they did, and listens to it no more. The other one, which has heard it, does not
+   begin again. */
+static bool is_over(void *data)
+{
+    struct meeting *meeting = data;
+    bool all_known = cluster_all_known(meeting->c);
+
+    if (!all_known && wait_now_ms() >= meeting->since + MEET_MS) {
+        meeting->since = wait_now_ms();
+        meet_again(meeting->c);
+    }
+    return all_known;
+}
+
+bool cluster_wait_known(cluster *c)
+{
+    struct meeting meeting = {.c = c, .since = wait_now_ms()};
+
+    return wait_until(is_over, &meeting, CLUSTER_COME_MS);
+}
+
 server *cluster_add(cluster *c)
 {
     size_t i = c->count;
@@ -86,8 +124,7 @@ server *cluster_add(cluster *c)
         fail_msg("the node does not start");
     c->count++;
     c->elected_at[i] = 0;
-    if (!cluster_meet(c, i) ||
-        !wait_until(cluster_all_known, c, CLUSTER_COME_MS) ||
+    if (!cluster_meet(c, 0, i) || !cluster_wait_known(c) ||
         !node_wait_ok(c->nodes[i]))
         fail_msg("the node does not become one of the cluster");
     return c->nodes[i];

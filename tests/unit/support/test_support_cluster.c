@@ -8,6 +8,7 @@
 #include "base/slot.h"
 #include "support/check.h"
 #include "support/cluster.h"
+#include "support/cluster_inside.h"
 #include "support/wait.h"
 
 enum { MASTERS = 3, KEYS = 5 };
@@ -237,6 +238,18 @@ CLUSTER_TEST(a_master_comes_and_goes)
         assert_int_equal(node_info(c->nodes[i], "cluster_known_nodes"),
                          2 * MASTERS);
     assert_int_equal(server_integer(from, "INCR {t}a"), 3);
+}
+
+CLUSTER_TEST(who_forgets_that_nodes_met_meets_them_again)
+{
+    server *added = cluster_add(c);
+    char *ok = server_string(added, "CLUSTER RESET SOFT");
+
+    assert_string_equal(ok, "OK");
+    free(ok);
+    assert_int_equal(node_info(added, "cluster_known_nodes"), 1);
+    assert_true(cluster_wait_known(c));
+    cluster_remove(c, added);
 }
 
 CLUSTER_TEST(nodes_speak_tls)
