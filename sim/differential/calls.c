@@ -144,7 +144,7 @@ static void call_script(calls *c, unsigned line)
 /*
  * Words as they are, but for: k a key, f a field or an element, v a value, i
  * a number, d a score, t a time, n a moment, c a channel, o an option, e one of
- * those that all EXPIRE commands share. Those of a script's keys are there as
+ * those that all EXPIRE commands share, p one of LPOS. Those of a script's keys are there as
  * well as some of their own.
  */
 static const char *const commands[] = {
@@ -195,6 +195,9 @@ static const char *const commands[] = {
     "HVALS k",
     "HINCRBY k f i",
     "HSETNX k f v",
+    "HRANDFIELD k",
+    "HRANDFIELD k i",
+    "HRANDFIELD k i WITHVALUES",
     "LPUSH k v v",
     "RPUSH k v",
     "LPOP k",
@@ -204,6 +207,13 @@ static const char *const commands[] = {
     "LRANGE k i i",
     "LINDEX k i",
     "LREM k i v",
+    "RPUSH k f f f",
+    "LPOS k f",
+    "LPOS k f p i",
+    "LPOS k f p i p i",
+    "LINSERT k BEFORE f v",
+    "LINSERT k after f f",
+    "LPUSHX k v f",
     "SADD k f f",
     "SREM k f",
     "SMEMBERS k",
@@ -297,6 +307,13 @@ static void add_expire_option(calls *c)
     words_add(&c->w, sim_str_of(options[chance(c, 4)]));
 }
 
+static void add_place_option(calls *c)
+{
+    static const char *const options[] = {"RANK", "COUNT", "MAXLEN", "maxlen"};
+
+    words_add(&c->w, sim_str_of(options[chance(c, 4)]));
+}
+
 static void add_field(calls *c)
 {
     if (chance(c, 5) == 0)
@@ -337,6 +354,8 @@ static void add_by_letter(calls *c, char letter)
         add_option(c);
     else if (letter == 'e')
         add_expire_option(c);
+    else if (letter == 'p')
+        add_place_option(c);
     else
         words_print(&c->w, "%llu",
                     (unsigned long long)(c->base_us / 1000) + chance(c, 2000) -
@@ -354,7 +373,7 @@ static void call_command(calls *c, unsigned line)
 
         if (c->w.count > 0 && chance(c, 60) == 0)
             words_hostile(&c->w);
-        else if (size == 1 && strchr("kfvidtcone", *at) != NULL)
+        else if (size == 1 && strchr("kfvidtconep", *at) != NULL)
             add_by_letter(c, *at);
         else
             words_add(&c->w, (sim_str){at, size});
@@ -416,6 +435,7 @@ static void set_rights(calls *c)
          "ACL SETUSER u -@write",
          "ACL SETUSER u -evalsha",
          "ACL SETUSER u allkeys -pexpire -zadd",
+         "ACL SETUSER u -hrandfield -lpos -linsert -lpushx",
          "ACL SETUSER u off",
          "ACL DELUSER nobody",
          "ACL DELUSER default"};
