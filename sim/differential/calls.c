@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "differential/layout3.h"
 #include "differential/resp.h"
 #include "differential/words.h"
 
@@ -62,7 +63,7 @@ calls *calls_new(twin *t, uint64_t seed, uint64_t each_from)
 void calls_free(calls *c)
 {
     sim_buffer_done(&c->w.text);
-    free(c->scripts);
+    scripts_free(c->scripts, c->script_count);
     free(c);
 }
 
@@ -85,10 +86,13 @@ static void ask(calls *c, unsigned line)
     ask_as_it_is(c, line);
 }
 
-static void add_argument(calls *c, const char *called, unsigned name)
+static void
+add_argument(calls *c, const script *s, const char *called, unsigned name)
 {
     if (chance(c, 60) == 0)
         words_hostile(&c->w);
+    else if (s->is_layout3)
+        layout3_argument(&c->w, called, name);
     else
         words_argument(&c->w, called, name);
 }
@@ -100,6 +104,8 @@ static void add_key(calls *c, const script *s, unsigned name, const char *role)
     if (chance(c, 200) == 0 && other->key_count > 0)
         words_key(&c->w, other->family, name,
                   other->keys[chance(c, other->key_count)]);
+    else if (s->is_layout3)
+        layout3_key(&c->w, s->family, name, role);
     else
         words_key(&c->w, s->family, name, role);
 }
@@ -124,6 +130,8 @@ static void call_script(calls *c, unsigned line)
     const script *s = &c->scripts[chance(c, c->script_count)];
     unsigned name = chance(c, NAMES);
     unsigned rounds = s->is_series ? 1 + chance(c, 3) : 1;
+    unsigned args =
+        s->args_needed + chance(c, s->arg_count - s->args_needed + 1);
 
     words_begin(&c->w);
     add_script(c, s);
@@ -133,8 +141,8 @@ static void call_script(calls *c, unsigned line)
             add_key(c, s, (name + r) % NAMES, s->keys[i]);
     }
     for (unsigned r = 0; r < rounds; r++) {
-        for (unsigned i = 0; i < s->arg_count; i++)
-            add_argument(c, s->args[i], name);
+        for (unsigned i = 0; i < args; i++)
+            add_argument(c, s, s->args[i], name);
     }
     ask(c, line);
 }
@@ -142,9 +150,9 @@ static void call_script(calls *c, unsigned line)
 /* ---- commands ----------------------------------------------------------- */
 
 /*
- * Words as they are, but for: k a key, f a field or an element, v a value, i
- * a number, d a score, t a time, n a moment, c a channel, o an option, e one of
- * those that all EXPIRE commands share. Those of a script's keys are there as
+ * Words as they are, but for: k a key, f a field or an element, m one of
+ * layout 3, v a value, i a number, d a score, t a time, n a moment, c a channel, o an option, e one of
+ * those that all EXPIRE commands share, p one of LPOS. Those of a script's keys are there as
  * well as some of their own.
  */
 static const char *const commands[] = {
@@ -195,6 +203,9 @@ static const char *const commands[] = {
     "HVALS k",
     "HINCRBY k f i",
     "HSETNX k f v",
+    "HRANDFIELD k",
+    "HRANDFIELD k i",
+    "HRANDFIELD k i WITHVALUES",
     "LPUSH k v v",
     "RPUSH k v",
     "LPOP k",
@@ -204,6 +215,18 @@ static const char *const commands[] = {
     "LRANGE k i i",
     "LINDEX k i",
     "LREM k i v",
+    "RPUSH k f f f",
+    "LPOS k f",
+    "LPOS k f p i",
+    "LPOS k f p i p i",
+    "LINSERT k BEFORE f v",
+    "LINSERT k after f f",
+    "LPUSHX k v f",
+    "HSET k m i",
+    "RPUSH k m m",
+    "LPOS k m MAXLEN i",
+    "LINSERT k AFTER m m",
+    "PUBLISH c m",
     "SADD k f f",
     "SREM k f",
     "SMEMBERS k",
@@ -297,6 +320,13 @@ static void add_expire_option(calls *c)
     words_add(&c->w, sim_str_of(options[chance(c, 4)]));
 }
 
+static void add_place_option(calls *c)
+{
+    static const char *const options[] = {"RANK", "COUNT", "MAXLEN", "maxlen"};
+
+    words_add(&c->w, sim_str_of(options[chance(c, 4)]));
+}
+
 static void add_field(calls *c)
 {
     if (chance(c, 5) == 0)
@@ -322,6 +352,8 @@ static void add_by_letter(calls *c, char letter)
         add_own_key(c);
     else if (letter == 'f')
         add_field(c);
+    else if (letter == 'm')
+        layout3_argument(&c->w, "stored", 0);
     else if (letter == 'v')
         words_argument(&c->w, "value", 0);
     else if (letter == 'i')
@@ -337,6 +369,8 @@ static void add_by_letter(calls *c, char letter)
         add_option(c);
     else if (letter == 'e')
         add_expire_option(c);
+    else if (letter == 'p')
+        add_place_option(c);
     else
         words_print(&c->w, "%llu",
                     (unsigned long long)(c->base_us / 1000) + chance(c, 2000) -
@@ -354,7 +388,7 @@ static void call_command(calls *c, unsigned line)
 
         if (c->w.count > 0 && chance(c, 60) == 0)
             words_hostile(&c->w);
-        else if (size == 1 && strchr("kfvidtcone", *at) != NULL)
+        else if (size == 1 && strchr("kfvidtconepm", *at) != NULL)
             add_by_letter(c, *at);
         else
             words_add(&c->w, (sim_str){at, size});
@@ -383,7 +417,11 @@ static void subscribe(calls *c, unsigned line)
 
     words_begin(&c->w);
     words_print(&c->w, which < 5 ? "SUBSCRIBE" : "UNSUBSCRIBE");
-    words_argument(&c->w, chance(c, 2) ? "inbox" : "channel", chance(c, NAMES));
+    if (chance(c, 3) == 0)
+        layout3_argument(&c->w, "listened", 0);
+    else
+        words_argument(&c->w, chance(c, 2) ? "inbox" : "channel",
+                       chance(c, NAMES));
     ask_as_it_is(c, line);
     if (which == 5)
         twin_say(c->t, line, "GET own1");
@@ -416,6 +454,7 @@ static void set_rights(calls *c)
          "ACL SETUSER u -@write",
          "ACL SETUSER u -evalsha",
          "ACL SETUSER u allkeys -pexpire -zadd",
+         "ACL SETUSER u -hrandfield -lpos -linsert -lpushx",
          "ACL SETUSER u off",
          "ACL DELUSER nobody",
          "ACL DELUSER default"};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "differential/layout3.h"
 #include "server/memory.h"
 #include "support/paths.h"
 
@@ -142,13 +143,22 @@ static void read_family(script *s)
 
 script *scripts_read(unsigned *ret_count)
 {
-    script *scripts = sim_alloc(lk__script_count * sizeof(*scripts));
+    unsigned count = lk__script_count;
+    script *scripts = sim_alloc((count + layout3_most()) * sizeof(*scripts));
 
-    for (unsigned i = 0; i < lk__script_count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         scripts[i].script = all_scripts[i];
         read_family(&scripts[i]);
         read_header(&scripts[i]);
+        scripts[i].args_needed = scripts[i].arg_count;
     }
-    *ret_count = lk__script_count;
+    *ret_count = count + layout3_read(scripts + count, count);
     return scripts;
+}
+
+void scripts_free(script *scripts, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        free(scripts[i].body);
+    free(scripts);
 }

@@ -18,10 +18,16 @@ typedef struct script {
     unsigned key_count, arg_count;
     char keys[SCRIPT_WORDS][SCRIPT_WORD];
     char args[SCRIPT_WORDS][SCRIPT_WORD];
-    bool is_series; /* keys and arguments again and again, for each hold */
+    unsigned args_needed; /* those behind may be missing */
+    bool is_series;  /* keys and arguments again and again, for each hold */
+    bool is_layout3; /* its words are those of layout3.h, and it has its own: */
+    lk__script own;
+    char sha1[41];
+    char *body;
 } script;
 
-/* Reads the headers in lua/. The caller's to free. */
+/* Reads the headers in lua/, and lua/layout3. */
 script *scripts_read(unsigned *ret_count);
+void scripts_free(script *scripts, unsigned count);
 
 #endif /* LK_SIM_DIFFERENTIAL_SCRIPTS_H */

@@ -21,7 +21,7 @@ enum { TOLD = 3000 };
 
 struct twin {
     scratch *home;
-    _Atomic uint64_t *clock;
+    _Atomic uint64_t *clock; /* and behind it the real one's random source */
     server *real;
     sim_server *model;
     line lines[LINES];
@@ -40,6 +40,13 @@ static uint64_t model_now(void *data)
     const twin *t = data;
 
     return atomic_load(t->clock);
+}
+
+/* Asks both; by chance they find the same. */
+static void ask(twin *t, line *l, sim_str requests)
+{
+    atomic_store(&t->clock[1], t->model->random);
+    line_ask(l, requests);
 }
 
 /* ---- differences -------------------------------------------------------- */
@@ -183,7 +190,7 @@ void twin_run(twin *t)
 
     if (requests.size == 0 || t->differs)
         return;
-    line_ask(l, requests);
+    ask(t, l, requests);
     compare_replies(t, l, requests);
     for (unsigned i = 0; i < LINES && !t->differs; i++) {
         if (&t->lines[i] != l)
@@ -254,7 +261,7 @@ void twin_block(twin *t, unsigned number, int argc, const sim_str *argv)
     resp_write(&t->requests, argc, argv);
     t->asked++;
     t->current = number;
-    line_ask(l, sim_buffer_str(&t->requests));
+    ask(t, l, sim_buffer_str(&t->requests));
     remember(t);
     if (twin_is_blocked(t, number))
         await_blocks(t);
@@ -354,10 +361,10 @@ static void clock_open(twin *t, char *path, size_t size)
 
     snprintf(path, size, "%s/clock", scratch_path(t->home));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof(*t->clock)) != 0)
+    if (fd < 0 || ftruncate(fd, 2 * sizeof(*t->clock)) != 0)
         sim_fail("no file for the clock");
-    t->clock = mmap(NULL, sizeof(*t->clock), PROT_READ | PROT_WRITE, MAP_SHARED,
-                    fd, 0);
+    t->clock = mmap(NULL, 2 * sizeof(*t->clock), PROT_READ | PROT_WRITE,
+                    MAP_SHARED, fd, 0);
     close(fd);
     if (t->clock == MAP_FAILED)
         sim_fail("no memory for the clock");
@@ -405,7 +412,7 @@ void twin_free(twin *t)
     }
     sim_server_free(t->model);
     server_stop(t->real);
-    munmap(t->clock, sizeof(*t->clock));
+    munmap(t->clock, 2 * sizeof(*t->clock));
     scratch_free(t->home);
     sim_buffer_done(&t->requests);
     sim_buffer_done(&t->past);

@@ -11,7 +11,8 @@
  * line, then run by both and compared, byte by byte but for orders that the
  * real server does not promise. What the other lines heard meanwhile is
  * compared too. Hashes never become tables, whose order is by chance, so that
- * scripts see the same order in both.
+ * scripts see the same order in both; and HRANDFIELD of both draws the same
+ * numbers (wallclock.c), so that scripts find the same fields.
  *
  * The first difference is told on stderr, with what was asked before it, and
  * is kept: twin_differs() stays true, and nothing more is run.

@@ -3,7 +3,9 @@
 /*
  * Preloaded into a redis-server: its wall clock is the number of microseconds
  * since 1970 in the file that LK_SIM_CLOCK names. Clocks that only measure
- * how long something takes stay as they are.
+ * how long something takes stay as they are. The second number of the file is
+ * the state of the random source behind rand(), by which HRANDFIELD of a small
+ * hash picks, and nothing else.
  */
 
 #include <fcntl.h>
@@ -16,26 +18,42 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "world/random.h"
+
 /* Mapped by the first who looks, which may be before any constructor. */
-static uint64_t now_us(void)
+static _Atomic uint64_t *numbers(void)
 {
-    static _Atomic uint64_t *clock_us;
+    static _Atomic uint64_t *mapped;
     const char *path;
     void *memory;
     int fd;
 
-    if (clock_us != NULL)
-        return atomic_load(clock_us);
+    if (mapped != NULL)
+        return mapped;
     path = getenv("LK_SIM_CLOCK");
-    fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    memory = fd < 0
-                 ? MAP_FAILED
-                 : mmap(NULL, sizeof(*clock_us), PROT_READ, MAP_SHARED, fd, 0);
+    fd = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    memory = fd < 0 ? MAP_FAILED
+                    : mmap(NULL, 2 * sizeof(*mapped), PROT_READ | PROT_WRITE,
+                           MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         _exit(127);
     close(fd);
-    clock_us = memory;
-    return atomic_load(clock_us);
+    mapped = memory;
+    return mapped;
+}
+
+static uint64_t now_us(void)
+{
+    return atomic_load(&numbers()[0]);
+}
+
+__attribute__((visibility("default"))) int rand(void)
+{
+    uint64_t state = atomic_load(&numbers()[1]);
+    uint64_t drawn = sim_draw(&state);
+
+    atomic_store(&numbers()[1], state);
+    return (int)(drawn & RAND_MAX);
 }
 
 __attribute__((visibility("default"))) int

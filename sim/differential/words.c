@@ -23,6 +23,7 @@ void words_begin(words *w)
 {
     w->text.size = 0;
     w->count = 0;
+    w->claim[0] = '\0';
 }
 
 void words_add(words *w, sim_str word)

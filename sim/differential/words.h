@@ -14,6 +14,7 @@ typedef struct words {
     char fences[FENCES][SIM_NUMBER]; /* seen in replies */
     sim_buffer text;                 /* of the arguments */
     char owner[SIM_NUMBER];          /* the last one */
+    char claim[64]; /* of layout 3, the last of these arguments */
     size_t offsets[WORDS_MOST];
     int count;
 } words;

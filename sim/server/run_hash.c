@@ -162,3 +162,123 @@ void sim_run_hincrby(sim_call *call)
               (sim_str){text, sim_integer_write(text, number)});
     sim_reply_integer(call, number);
 }
+
+/* ---- HRANDFIELD --------------------------------------------------------- */
+
+/*
+ * Fields by chance, of as many numbers of the server's random source and by the same
+ * sums as the real server has for a small hash: from the same numbers follow the
+ * same fields.
+ */
+
+/* As rand(). */
+enum { MOST_DRAWN = INT32_MAX };
+
+static uint64_t draw(const sim_call *call)
+{
+    return sim_random(&call->server->random) & MOST_DRAWN;
+}
+
+static const sim_entry *any_field(const sim_call *call, const sim_map *hash)
+{
+    const sim_entry *entry = hash->first;
+
+    for (uint64_t index = draw(call) % hash->count; index > 0; index--)
+        entry = entry->next;
+    return entry;
+}
+
+static void reply_entry(sim_call *call, const sim_entry *entry, bool with_value)
+{
+    sim_reply_bulk(call, sim_entry_key(entry));
+    if (with_value)
+        sim_reply_bulk(call, sim_text_str(entry->pointer));
+}
+
+/* So many, some perhaps again. */
+static void
+reply_any(sim_call *call, const sim_map *hash, uint64_t count, bool with_values)
+{
+    sim_reply_array(call, count * (with_values ? 2 : 1));
+    while (count-- > 0)
+        reply_entry(call, any_field(call, hash), with_values);
+}
+
+/* So many different ones, in their order; all of them without a chance. */
+static void reply_different(sim_call *call, const sim_map *hash, uint64_t count,
+                            bool with_values)
+{
+    size_t left = hash->count;
+    bool is_chance = count < left;
+
+    if (count > left)
+        count = left;
+    sim_reply_array(call, count * (with_values ? 2 : 1));
+    for (const sim_entry *at = hash->first; count > 0; at = at->next) {
+        if (!is_chance ||
+            (double)draw(call) / MOST_DRAWN <= (double)count / (double)left) {
+            reply_entry(call, at, with_values);
+            count--;
+        }
+        left--;
+    }
+}
+
+/* Argument 2, and WITHVALUES behind it. */
+static bool
+count_read(sim_call *call, int64_t *ret_count, bool *ret_with_values)
+{
+    const int64_t most = INT64_MAX;
+
+    if (!sim_arg_integer(call, 2, ret_count))
+        return false;
+    *ret_with_values = call->argc == 4;
+    if (*ret_count < -most)
+        sim_reply_error(call,
+                        "value is out of range, value must between %lld and "
+                        "%lld",
+                        -(long long)most, (long long)most);
+    else if (call->argc > 4 ||
+             (call->argc == 4 && !sim_str_is(call->argv[3], "WITHVALUES")))
+        sim_reply_syntax_error(call);
+    else if (*ret_with_values &&
+             (*ret_count < -most / 2 || *ret_count > most / 2))
+        sim_reply_error(call, "value is out of range");
+    else
+        return true;
+    return false;
+}
+
+static void reply_one(sim_call *call)
+{
+    sim_value *value;
+
+    if (!sim_key_get(call, SIM_HASH, &value))
+        return;
+    if (value == NULL)
+        sim_reply_nil(call);
+    else
+        reply_entry(call, any_field(call, &value->map), false);
+}
+
+void sim_run_hrandfield(sim_call *call)
+{
+    sim_value *value;
+    int64_t count;
+    bool with_values;
+
+    if (call->argc == 2) {
+        reply_one(call);
+        return;
+    }
+    if (!count_read(call, &count, &with_values) ||
+        !sim_key_get(call, SIM_HASH, &value))
+        return;
+    if (value == NULL || count == 0)
+        sim_reply_array(call, 0);
+    else if (count < 0 || count == 1)
+        reply_any(call, &value->map, (uint64_t)(count < 0 ? -count : count),
+                  with_values);
+    else
+        reply_different(call, &value->map, (uint64_t)count, with_values);
+}

@@ -29,6 +29,52 @@ void sim_run_rpush(sim_call *call)
     push(call, false);
 }
 
+/* Only to a list that is there. */
+void sim_run_lpushx(sim_call *call)
+{
+    sim_value *value;
+
+    if (!sim_key_get(call, SIM_LIST, &value))
+        return;
+    if (value == NULL)
+        sim_reply_integer(call, 0);
+    else
+        push(call, true);
+}
+
+/* Where the first that is the same stands; the count: nowhere. */
+static size_t place_of(const sim_list *list, sim_str item)
+{
+    size_t at = 0;
+
+    while (at < list->count && !sim_str_equal(sim_list_at(list, at), item))
+        at++;
+    return at;
+}
+
+void sim_run_linsert(sim_call *call)
+{
+    bool is_behind = sim_str_is(call->argv[2], "after");
+    sim_value *value;
+    size_t at;
+
+    if (!is_behind && !sim_str_is(call->argv[2], "before")) {
+        sim_reply_syntax_error(call);
+        return;
+    }
+    if (!sim_key_get(call, SIM_LIST, &value))
+        return;
+    at = value == NULL ? 0 : place_of(&value->list, call->argv[3]);
+    if (value == NULL) {
+        sim_reply_integer(call, 0);
+    } else if (at == value->list.count) {
+        sim_reply_integer(call, -1);
+    } else {
+        sim_list_insert(&value->list, at + is_behind, call->argv[4]);
+        sim_reply_integer(call, (int64_t)value->list.count);
+    }
+}
+
 /* Takes one from an end and says it. */
 static void reply_taken(sim_call *call, sim_list *list, bool at_head)
 {
@@ -187,6 +233,119 @@ void sim_run_lrem(sim_call *call)
     sim_reply_integer(call, remove_same(&value->list, call->argv[3], limit >= 0,
                                         limit == 0 ? UINT64_MAX : most));
     sim_key_trim(call, call->argv[1]);
+}
+
+/* ---- LPOS --------------------------------------------------------------- */
+
+typedef struct seeking {
+    bool from_tail;
+    int64_t rank;  /* of the first match that is told, from 1 on */
+    int64_t count; /* of matches that are told; 0: all, -1: one, not as array */
+    int64_t maxlen; /* how many are looked at; 0: all */
+} seeking;
+
+static bool rank_read(sim_call *call, int index, seeking *s)
+{
+    int64_t rank;
+
+    if (!sim_arg_integer(call, index, &rank))
+        return false;
+    if (rank == 0) {
+        sim_reply_error(call, "RANK can't be zero: use 1 to start from the "
+                              "first match, 2 from the second ... or use "
+                              "negative to start from the end of the list");
+        return false;
+    }
+    s->from_tail = rank < 0;
+    /* As the real server does it, the lowest number stays below 0. */
+    s->rank = rank < 0 ? (int64_t) - (uint64_t)rank : rank;
+    return true;
+}
+
+static bool
+no_less_than_0(sim_call *call, int index, const char *name, int64_t *ret_number)
+{
+    if (sim_integer_read(call->argv[index], ret_number) && *ret_number >= 0)
+        return true;
+    sim_reply_error(call, "%s can't be negative", name);
+    return false;
+}
+
+static bool seeking_read(sim_call *call, seeking *s)
+{
+    *s = (seeking){.rank = 1, .count = -1};
+    for (int i = 3; i < call->argc; i += 2) {
+        sim_str option = call->argv[i];
+        bool is_read = false;
+
+        if (i + 1 == call->argc)
+            sim_reply_syntax_error(call);
+        else if (sim_str_is(option, "RANK"))
+            is_read = rank_read(call, i + 1, s);
+        else if (sim_str_is(option, "COUNT"))
+            is_read = no_less_than_0(call, i + 1, "COUNT", &s->count);
+        else if (sim_str_is(option, "MAXLEN"))
+            is_read = no_less_than_0(call, i + 1, "MAXLEN", &s->maxlen);
+        else
+            sim_reply_syntax_error(call);
+        if (!is_read)
+            return false;
+    }
+    return true;
+}
+
+/* Writes the places of up to most matches to places, which may be NULL; returns
+   how many there are. */
+static size_t seek(const sim_list *list, sim_str item, const seeking *s,
+                   size_t most, size_t *places)
+{
+    size_t found = 0, looked = list->count;
+    int64_t matches = 0;
+
+    if (s->maxlen > 0 && (uint64_t)s->maxlen < looked)
+        looked = (size_t)s->maxlen;
+    for (size_t i = 0; i < looked && found < most; i++) {
+        size_t at = s->from_tail ? list->count - 1 - i : i;
+
+        if (!sim_str_equal(sim_list_at(list, at), item) || ++matches < s->rank)
+            continue;
+        if (places != NULL)
+            places[found] = at;
+        found++;
+    }
+    return found;
+}
+
+static void reply_places(sim_call *call, const sim_list *list, const seeking *s)
+{
+    size_t most = s->count == 0 || s->rank < 0 ? SIZE_MAX : (size_t)s->count;
+    size_t count = seek(list, call->argv[2], s, most, NULL);
+    size_t *places = sim_alloc(count * sizeof(*places));
+
+    seek(list, call->argv[2], s, count, places);
+    sim_reply_array(call, count);
+    for (size_t i = 0; i < count; i++)
+        sim_reply_integer(call, (int64_t)places[i]);
+    free(places);
+}
+
+void sim_run_lpos(sim_call *call)
+{
+    static const sim_list none;
+    const sim_list *list;
+    sim_value *value;
+    seeking s;
+    size_t place;
+
+    if (!seeking_read(call, &s) || !sim_key_get(call, SIM_LIST, &value))
+        return;
+    list = value == NULL ? &none : &value->list;
+    if (s.count >= 0)
+        reply_places(call, list, &s);
+    else if (seek(list, call->argv[2], &s, 1, &place) == 1)
+        sim_reply_integer(call, (int64_t)place);
+    else
+        sim_reply_nil(call);
 }
 
 /* ---- BLPOP -------------------------------------------------------------- */

@@ -168,6 +168,17 @@ void sim_list_push(sim_list *list, bool at_head, sim_str item)
     list->count++;
 }
 
+void sim_list_insert(sim_list *list, size_t index, sim_str item)
+{
+    sim_text **at, *text;
+
+    sim_list_push(list, false, item);
+    at = list->items + list->first + index;
+    text = list->items[list->first + list->count - 1];
+    memmove(at + 1, at, (list->count - 1 - index) * sizeof(void *));
+    *at = text;
+}
+
 sim_text *sim_list_take(sim_list *list, size_t index)
 {
     sim_text **at = list->items + list->first + index;

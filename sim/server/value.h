@@ -61,6 +61,8 @@ bool sim_hash_remove(sim_map *hash, sim_str field);
 const sim_text *sim_hash_get(const sim_map *hash, sim_str field);
 
 void sim_list_push(sim_list *list, bool at_head, sim_str item);
+/* In front of what stands at index, or behind all. */
+void sim_list_insert(sim_list *list, size_t index, sim_str item);
 /* The caller's to free. There must be one. */
 sim_text *sim_list_take(sim_list *list, size_t index);
 sim_str sim_list_at(const sim_list *list, size_t index);

@@ -2,7 +2,8 @@
 
 /*
  * What may happen to a simulated server, and what a real one cannot be asked
- * beside it: restarts, snapshots, refusals, blocks that end by their time.
+ * beside it: restarts, snapshots, refusals, blocks that end by their time, fields
+ * by chance. Places in lists are told here as well.
  */
 
 #include <stdio.h>
@@ -348,6 +349,136 @@ CHECK_TEST_OF(keys_are_told, scene *s, set_up, tear_down)
     assert_int_equal(count, 1);
     assert_true(sim_server_evict(s->server, 3, "k", 1));
     assert_false(sim_server_evict(s->server, 3, "k", 1));
+}
+
+typedef struct told {
+    const char *command, *answer;
+} told;
+
+static void assert_told(scene *s, const told *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(answer(s, 0, cases[i].command), cases[i].answer);
+}
+
+CHECK_TEST_OF(places_in_a_list, scene *s, set_up, tear_down)
+{
+    static const told cases[] = {
+        {"RPUSH l a b c a b a", ":6\r\n"},
+        {"LPOS l b", ":1\r\n"},
+        {"LPOS l x", "$-1\r\n"},
+        {"LPOS l b MAXLEN 1", "$-1\r\n"},
+        {"LPOS l b MAXLEN 2", ":1\r\n"},
+        {"lpos l b maxlen 0", ":1\r\n"},
+        {"LPOS l a RANK 2", ":3\r\n"},
+        {"LPOS l a RANK -2", ":3\r\n"},
+        {"LPOS l b RANK -1 MAXLEN 1", "$-1\r\n"},
+        {"LPOS l a COUNT 0", "*3\r\n:0\r\n:3\r\n:5\r\n"},
+        {"LPOS l a COUNT 2 RANK -1", "*2\r\n:5\r\n:3\r\n"},
+        {"LPOS l a COUNT 5 MAXLEN 4", "*2\r\n:0\r\n:3\r\n"},
+        {"LPOS l x COUNT 1", "*0\r\n"},
+        {"LPOS no a", "$-1\r\n"},
+        {"LPOS no a COUNT 1", "*0\r\n"},
+        {"LPOS l a MAXLEN", "-ERR syntax error\r\n"},
+        {"LPOS l a FIRST 1", "-ERR syntax error\r\n"},
+        {"LPOS l a MAXLEN -1", "-ERR MAXLEN can't be negative\r\n"},
+        {"LPOS l a COUNT x", "-ERR COUNT can't be negative\r\n"},
+        {"LPOS l a RANK x", "-ERR value is not an integer or out of range\r\n"},
+        {"LPOS l a RANK 0",
+         "-ERR RANK can't be zero: use 1 to start from the first match, 2 "
+         "from the second ... or use negative to start from the end of the "
+         "list\r\n"}};
+
+    assert_told(s, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+CHECK_TEST_OF(elements_beside_others, scene *s, set_up, tear_down)
+{
+    static const told cases[] =
+        {{"LPUSHX l a", ":0\r\n"},
+         {"EXISTS l", ":0\r\n"},
+         {"LINSERT l AFTER a b", ":0\r\n"},
+         {"RPUSH l b", ":1\r\n"},
+         {"LPUSHX l a x", ":3\r\n"},
+         {"LINSERT l before b 1", ":4\r\n"},
+         {"LINSERT l AFTER b 2", ":5\r\n"},
+         {"LINSERT l BEFORE x 0", ":6\r\n"},
+         {"LINSERT l AFTER no 3", ":-1\r\n"},
+         {"LINSERT l BESIDE b 3", "-ERR syntax error\r\n"},
+         {"LRANGE l 0 -1", "*6\r\n$1\r\n0\r\n$1\r\nx\r\n$1\r\na\r\n$1\r\n1\r\n"
+                           "$1\r\nb\r\n$1\r\n2\r\n"},
+         {"LPOP l 2", "*2\r\n$1\r\n0\r\n$1\r\nx\r\n"}};
+
+    assert_told(s, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* In which of three fields by chance, in so many draws, each came up. */
+static unsigned fields_drawn(scene *s, unsigned draws)
+{
+    unsigned seen = 0;
+
+    for (unsigned i = 0; i < draws; i++) {
+        const char *reply = answer(s, 0, "HRANDFIELD h");
+
+        assert_begins(reply, "$1\r\n");
+        assert_in_range(reply[4], 'a', 'c');
+        seen |= 1U << (unsigned)(reply[4] - 'a');
+    }
+    return seen;
+}
+
+CHECK_TEST_OF(fields_by_chance, scene *s, set_up, tear_down)
+{
+    static const told cases[] =
+        {{"HRANDFIELD h", "$-1\r\n"},
+         {"HRANDFIELD h 2", "*0\r\n"},
+         {"HSET h a 1 b 2 c 3", ":3\r\n"},
+         {"HRANDFIELD h 0", "*0\r\n"},
+         {"HRANDFIELD h 3", "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n"},
+         {"HRANDFIELD h 9 withvalues",
+          "*6\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\nc\r\n"
+          "$1\r\n3\r\n"},
+         {"HRANDFIELD h x", "-ERR value is not an integer or out of range\r\n"},
+         {"HRANDFIELD h 1 VALUES", "-ERR syntax error\r\n"},
+         {"HRANDFIELD h 1 WITHVALUES x", "-ERR syntax error\r\n"},
+         {"HRANDFIELD h 9223372036854775807 WITHVALUES",
+          "-ERR value is out of range\r\n"},
+         {"HRANDFIELD h -9223372036854775808",
+          "-ERR value is out of range, value must between "
+          "-9223372036854775807 and 9223372036854775807\r\n"},
+         {"SET k v", "+OK\r\n"},
+         {"HRANDFIELD k",
+          "-WRONGTYPE Operation against a key holding the wrong kind of "
+          "value\r\n"}};
+
+    assert_told(s, cases, sizeof(cases) / sizeof(cases[0]));
+    assert_int_equal(fields_drawn(s, 100), 7);
+    assert_begins(answer(s, 0, "HRANDFIELD h -5"), "*5\r\n");
+    for (unsigned i = 0; i < 50; i++) {
+        const char *reply = answer(s, 0, "HRANDFIELD h 2 WITHVALUES");
+
+        assert_begins(reply, "*4\r\n$1\r\n");
+        assert_true(reply[8] < reply[22]);
+        assert_int_equal(reply[15] - '1', reply[8] - 'a');
+    }
+}
+
+/* The seed decides about them. */
+CHECK_TEST_OF(the_same_fields_by_chance, scene *s, set_up, tear_down)
+{
+    sim_server *one = sim_server_new(s->engine, 8, now, s);
+    sim_server *other = sim_server_new(s->engine, 8, now, s);
+    char drawn[256];
+
+    for (unsigned i = 0; i < 2; i++)
+        sim_server_admin(i == 0 ? one : other, "HSET h a 1 b 2 c 3 d 4 e 5");
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(drawn, sizeof(drawn), "%s",
+                 sim_server_admin(one, "HRANDFIELD h -3"));
+        assert_string_equal(sim_server_admin(other, "HRANDFIELD h -3"), drawn);
+    }
+    sim_server_free(one);
+    sim_server_free(other);
 }
 
 int main(void)
