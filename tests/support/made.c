@@ -2,6 +2,7 @@
 #include "support/made.h"
 
 #include "support/check.h"
+#include "support/wait.h"
 
 enum { CLIENTS = 64, LOCKS = 512, LONG_MS = 60000 };
 
@@ -53,6 +54,8 @@ lk_hold *made_hold(lk_lock *lock)
 {
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(LONG_MS), NULL,
+                                  &hold),
+                  LK_OK);
     return hold;
 }

@@ -10,6 +10,7 @@
 enum {
     CROWD_POLLS = 50, /* so often it is looked how busy the machine is */
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
+    ROUND_MS = 50,    /* so much of one round counts: the rest is the machine's */
     QUARTER_MS = 250,
     QUARTERS_MOST = 8
 };
@@ -99,13 +100,24 @@ wait_span wait_begin(unsigned deadline_ms)
                        .is_window = deadline_ms < WINDOW_MS};
 }
 
+/* What a round took, as far as it counts. A machine that stands still for a minute
+   has given nobody a minute's time. */
+static double round_ms(const wait_span *span, uint64_t now)
+{
+    uint64_t took = now - span->before;
+
+    if (!span->is_window && took > ROUND_MS)
+        took = ROUND_MS;
+    return (double)took / span->each;
+}
+
 bool wait_goes_on(wait_span *span)
 {
     uint64_t now = wait_now_ms();
 
     if (span->left_ms <= 0)
         return false;
-    span->left_ms -= (double)(now - span->before) / span->each;
+    span->left_ms -= round_ms(span, now);
     span->before = now;
     if (span->left_ms <= 0)
         return true;

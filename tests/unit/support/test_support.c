@@ -18,7 +18,10 @@
 #include "support/wait.h"
 #include "support/worker.h"
 
-enum { SOON_MS = 5000 };
+enum {
+    SOON_MS = 5000,
+    SHORTEST_MS = 2000 /* of what is a deadline, and no window */
+};
 
 static int start_server(void **state)
 {
@@ -66,6 +69,37 @@ static void a_wait_ends_at_its_deadline(NO_STATE)
 
     assert_false(wait_until(is_never, NULL, 20));
     assert_true(wait_now_ms() - start >= least);
+}
+
+typedef struct standstill {
+    int asked;
+    unsigned ms;
+} standstill;
+
+/* As long as nothing ran, the first time. */
+static bool is_third_time_after(void *data)
+{
+    standstill *s = data;
+
+    if (s->asked == 0)
+        (void)poll(NULL, 0, (int)s->ms);
+    return ++s->asked == 3;
+}
+
+/* Of a machine, say, that was stopped as a whole. */
+static void a_deadline_outlasts_a_standstill(NO_STATE)
+{
+    standstill longer = {.ms = wait_scaled_ms(SHORTEST_MS) + 100};
+
+    assert_true(wait_until(is_third_time_after, &longer, SHORTEST_MS));
+}
+
+/* What may happen after it is not waited for. */
+static void a_window_ends_with_a_standstill(NO_STATE)
+{
+    standstill longer = {.ms = wait_scaled_ms(20) + 100};
+
+    assert_false(wait_until(is_third_time_after, &longer, 20));
 }
 
 static void deadlines_grow_on_a_slow_run(NO_STATE)
@@ -272,6 +306,8 @@ int test_support(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_when_its_condition_comes_true),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
+        cmocka_unit_test(a_deadline_outlasts_a_standstill),
+        cmocka_unit_test(a_window_ends_with_a_standstill),
         cmocka_unit_test(deadlines_grow_on_a_slow_run),
         cmocka_unit_test(a_scratch_directory_is_private_and_removed),
         cmocka_unit_test(a_killed_program_leaves_no_server_behind),
