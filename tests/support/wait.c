@@ -10,7 +10,7 @@
 enum {
     CROWD_POLLS = 50, /* so often it is looked how busy the machine is */
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
-    ROUND_MS = 50,    /* so much of one round counts: the rest is the machine's */
+    ROUND_MS = 50, /* so much of one round counts: the rest is the machine's */
     QUARTER_MS = 250,
     QUARTERS_MOST = 8
 };

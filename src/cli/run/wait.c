@@ -307,7 +307,8 @@ static void tell_circle(waiting *w)
 /* When to look again, in milliseconds from now; -1: never. */
 static int until_look(const waiting *w)
 {
-    bool is_told = w->looked_ns != 0 && (w->said[0] != '\0' || w->wait->c->quiet);
+    bool is_told =
+        w->looked_ns != 0 && (w->said[0] != '\0' || w->wait->c->quiet);
     int64_t from = w->looked_ns != 0 ? w->looked_ns : w->begun_ns;
     int64_t pause = is_told ? LOOK_MS : QUIET_MS;
     int64_t left = from / CLI_NS_PER_MS + pause - cli_now_ns() / CLI_NS_PER_MS;

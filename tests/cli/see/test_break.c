@@ -251,8 +251,7 @@ static tool *start_patient(seeing *f)
     char url[512];
     const tool_how how = {.url = url};
 
-    (void)snprintf(url, sizeof(url),
-                   "%s?command_timeout_ms=10m&offline_ms=10m",
+    (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=10m&offline_ms=10m",
                    server_url(f->server));
     return tool_start(&how, "break", "-y", "n", NULL);
 }
