@@ -2,7 +2,9 @@
 
 /* The fixtures themselves: waiting, directories, servers. */
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -240,6 +242,33 @@ static void a_server_may_have_a_tcp_port(NO_STATE)
     server_stop(s);
 }
 
+/* As of any other program, which asks for nothing that is somebody's. */
+static int bind_plainly(uint16_t port)
+{
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons(port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int result;
+
+    assert_true(fd >= 0);
+    result = bind(fd, (const struct sockaddr *)&at, sizeof(at));
+    (void)close(fd);
+    return result;
+}
+
+static void a_server_that_is_gone_keeps_its_port(NO_STATE)
+{
+    server *s = server_start_tcp(NULL);
+
+    assert_non_null(s);
+    server_kill(s);
+    assert_int_equal(bind_plainly(server_port(s)), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    assert_true(server_restart(s));
+    server_stop(s);
+}
+
 static void commands_answer_by_kind(void **state)
 {
     server *s = *state;
@@ -315,6 +344,7 @@ int test_support(void)
         cmocka_unit_test(extra_arguments_win),
         cmocka_unit_test(a_server_that_does_not_start_is_no_server),
         cmocka_unit_test(a_server_may_have_a_tcp_port),
+        cmocka_unit_test(a_server_that_is_gone_keeps_its_port),
         cmocka_unit_test_setup(commands_answer_by_kind, empty_server),
         cmocka_unit_test_setup(a_frozen_server_answers_when_it_is_thawed,
                                empty_server),
