@@ -426,6 +426,24 @@ uint64_t stand_waiting(stand *s)
         "n=n+" WAITS_OF("key") " end return n");
 }
 
+uint64_t stand_clock_ms(stand *s)
+{
+    return (uint64_t)server_integer(
+        s->servers[0], "EVAL %s 0",
+        "local t=redis.call('TIME') return t[1]*1000+math.floor(t[2]/1000)");
+}
+
+/* The mark of a client that waits is minus the time at which it was heard. */
+uint64_t stand_heard(stand *s, uint64_t since_ms)
+{
+    return (uint64_t)server_integer(
+        s->servers[0], "EVAL %s 0 (-%llu",
+        "local n=0 for _,key in ipairs(redis.call('KEYS','latchkey:*:q')) do "
+        "for _,who in ipairs(redis.call('ZRANGEBYSCORE',key,'-inf',ARGV[1])) "
+        "do if who~='gap' and who~='gap0' then n=n+1 end end end return n",
+        (unsigned long long)since_ms);
+}
+
 static bool nothing_is_left(void *data)
 {
     stand *s = data;

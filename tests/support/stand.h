@@ -139,6 +139,11 @@ void stand_thaw(stand *s);
    as whose process died. */
 uint64_t stand_waiting(stand *s);
 
+/* The clock of the first server, in ms; and how many clients it was told by, later than
+   that, that they wait there. */
+uint64_t stand_clock_ms(stand *s);
+uint64_t stand_heard(stand *s, uint64_t since_ms);
+
 /* Sleeps, for a test whose subject is a span of time. */
 void stand_pass_ms(uint64_t ms);
 
