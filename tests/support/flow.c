@@ -55,6 +55,12 @@ void flow_clear(flow *f)
         drop_first(f);
 }
 
+void flow_hasten(flow *f)
+{
+    for (flow_chunk *chunk = f->first; chunk != NULL; chunk = chunk->next)
+        chunk->due = 0;
+}
+
 /* ---- from the source ---- */
 
 bool flow_wants_source(const flow *f)

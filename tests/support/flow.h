@@ -53,6 +53,8 @@ void flow_take(flow *f, int source, uint64_t now);
 flow_verdict flow_give(flow *f, int target, uint64_t now);
 /* When it has something to give, perhaps in the past; UINT64_MAX: nothing. */
 uint64_t flow_due(const flow *f);
+/* What it keeps of a delay is due now. */
+void flow_hasten(flow *f);
 /* Throws away what it keeps. */
 void flow_clear(flow *f);
 

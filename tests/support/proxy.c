@@ -336,6 +336,12 @@ static void change_delay(tunnel *t, proxy_way way, int64_t value)
     t->flows[way].delay_ms = (unsigned)value;
 }
 
+static void change_due(tunnel *t, proxy_way way, int64_t value)
+{
+    (void)value;
+    flow_hasten(&t->flows[way]);
+}
+
 static void change_state(tunnel *t, proxy_way way, int64_t value)
 {
     t->flows[way].state = (flow_state)value;
@@ -356,6 +362,11 @@ static void change_reset(tunnel *t, proxy_way way, int64_t value)
 void proxy_delay(proxy *p, int which, proxy_way way, unsigned ms)
 {
     apply(p, which, way, change_delay, ms);
+}
+
+void proxy_hasten(proxy *p, int which, proxy_way way)
+{
+    apply(p, which, way, change_due, 0);
 }
 
 void proxy_stall(proxy *p, int which, proxy_way way)

@@ -50,6 +50,8 @@ uint16_t proxy_port(const proxy *p);      /* 0 for a unix socket */
 
 /* Bytes that come from now on are carried ms later. 0: at once. */
 void proxy_delay(proxy *p, int which, proxy_way way, unsigned ms);
+/* What has come until now passes at once, and no byte of what comes after it. */
+void proxy_hasten(proxy *p, int which, proxy_way way);
 
 /*
  * Four states of a direction; each replaces the one before, and passing is

@@ -235,6 +235,21 @@ static void each_direction_can_be_delayed(void **state)
     assert_true(round_trip_ms(fd) >= 49);
 }
 
+static void delayed_bytes_can_be_let_through_and_no_others(void **state)
+{
+    fixture *f = *state;
+    int fd = dial(f, 0);
+
+    proxy_delay(f->proxy, 0, PROXY_REQUESTS, 3600000);
+    peer_say(fd, "PING\r\n");
+    assert_true(proxy_wait_received(f->proxy, 0, PROXY_REQUESTS, 6, SOON_MS));
+    proxy_hasten(f->proxy, 0, PROXY_REQUESTS);
+    peer_assert_hears(fd, "+PONG\r\n");
+    peer_say(fd, "PING\r\n");
+    assert_true(proxy_wait_received(f->proxy, 0, PROXY_REQUESTS, 12, SOON_MS));
+    assert_int_equal(proxy_delivered(f->proxy, 0, PROXY_REQUESTS), 6);
+}
+
 static void a_fault_is_for_the_connection_it_names(void **state)
 {
     fixture *f = *state;
@@ -542,6 +557,7 @@ int test_support_proxy(void)
         OVER_UNIX(the_end_of_a_client_reaches_the_server),
         OVER_UNIX(the_end_of_the_server_reaches_the_client),
         OVER_UNIX(each_direction_can_be_delayed),
+        OVER_UNIX(delayed_bytes_can_be_let_through_and_no_others),
         OVER_UNIX(a_fault_is_for_the_connection_it_names),
         OVER_UNIX(a_fault_for_all_is_for_those_to_come_too),
         OVER_UNIX(a_stalled_direction_takes_nothing),
