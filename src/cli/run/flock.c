@@ -39,20 +39,44 @@ char *run_flock_name(const char *path)
                : NULL;
 }
 
-/* Makes ~/.local/state/latchkey-flock. False: it was there, or cannot be kept. */
+/* The user's folder for what is kept between runs, as the environment says it or else
+   below the home of the user database; made if need be, and freed by free(). NULL: there
+   is none. */
+static char *state_folder(void)
+{
+    static const char *const parts[] = {"/.local", "/.local/state"};
+    const char *base = getenv("XDG_STATE_HOME");
+    const struct passwd *user = getpwuid(getuid());
+    char *path = NULL;
+
+    if (base != NULL && base[0] == '/') {
+        (void)mkdir(base, 0700);
+        return strdup(base);
+    }
+    for (size_t i = 0; user != NULL && i < 2; i++) {
+        free(path);
+        if (asprintf(&path, "%s%s", user->pw_dir, parts[i]) < 0)
+            return NULL;
+        (void)mkdir(path, 0700);
+    }
+    return path;
+}
+
+/* Makes latchkey-flock there. False: it was there, or cannot be kept. */
 static bool is_first(void)
 {
-    static const char *const parts[] = {"/.local", "/.local/state",
-                                        "/.local/state/latchkey-flock"};
-    const struct passwd *user = getpwuid(getuid());
-    char path[PATH_MAX];
-    int made = -1;
+    char *folder = state_folder();
+    char *mark = NULL;
+    bool is_made;
 
-    for (size_t i = 0; user != NULL && i < 3; i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", user->pw_dir, parts[i]);
-        made = mkdir(path, 0700);
-    }
-    return made == 0;
+    if (folder == NULL)
+        return false;
+    if (asprintf(&mark, "%s/latchkey-flock", folder) < 0)
+        mark = NULL;
+    is_made = mark != NULL && mkdir(mark, 0700) == 0;
+    free(mark);
+    free(folder);
+    return is_made;
 }
 
 void run_flock_tell(const cli *c, const char *name)

@@ -101,9 +101,11 @@ TOOLING_TEST(other_spellings_are_in_no_list)
 
 /* ---- called as flock ------------------------------------------------------ */
 
-/* A folder with a link to the tool that is called flock, and a file. */
+/* A folder with a link to the tool that is called flock, a file, and a place for what is
+   said once: that of whoever runs the test stays as it is. */
 static scratch *folder;
-static char linked[256], file[256], same[256];
+static char linked[256], file[256], same[256], kept[300];
+static const char *const flock_env[] = {kept, NULL};
 
 static int folder_make(NO_STATE)
 {
@@ -112,6 +114,8 @@ static int folder_make(NO_STATE)
     (void)snprintf(linked, sizeof(linked), "%s/flock", scratch_path(folder));
     (void)snprintf(file, sizeof(file), "%s/job", scratch_path(folder));
     (void)snprintf(same, sizeof(same), "%s/./job", scratch_path(folder));
+    (void)snprintf(kept, sizeof(kept), "XDG_STATE_HOME=%s/state",
+                   scratch_path(folder));
     assert_int_equal(symlink(LK_TOOL, linked), 0);
     return 0;
 }
@@ -126,12 +130,12 @@ static int folder_end(void **state)
 
 CHECK_TEST_OF(its_command_lines_are_flock_s, NO_STATE, folder_make, folder_end)
 {
-    const tool_how flock = {.program = linked, .url = how.url};
+    const tool_how flock = {.program = linked,
+                            .url = how.url,
+                            .env = flock_env};
     tool *t;
 
     assert_tool(&flock, 0, "hi\n", NULL, file, "echo", "hi", NULL);
-    assert_tool(&flock, 0, "hi\n", "", file, "echo", "hi",
-                NULL); /* said once */
     assert_tool(&flock, 4, "", NULL, "-n", file, "-c", "exit 4", NULL);
     assert_tool(&flock, 0, "", NULL, "-o", "-F", "-x", "--timeout=5", file,
                 "true", NULL);
@@ -149,19 +153,33 @@ CHECK_TEST_OF(its_command_lines_are_flock_s, NO_STATE, folder_make, folder_end)
                 "/nonexistent/f", "true", NULL);
 }
 
+/* For each user, below XDG_STATE_HOME where that is set. */
+CHECK_TEST_OF(it_says_once_that_it_is_no_flock, NO_STATE, folder_make,
+              folder_end)
+{
+    const tool_how flock = {.program = linked,
+                            .url = how.url,
+                            .env = flock_env};
+
+    assert_tool(&flock, 0, "", "this is latchkey: the lock is 'flock:", file,
+                "true", NULL);
+    assert_tool(&flock, 0, "", "", file, "true", NULL);
+}
+
 /* The command and the link are one, and the name is the path without links. */
 CHECK_TEST_OF(its_name_is_the_path, NO_STATE, folder_make, folder_end)
 {
+    const tool_how here = {.url = how.url, .env = flock_env};
     char wanted[300];
 
     (void)snprintf(wanted, sizeof(wanted), "flock:%s\n", file);
-    assert_tool(&how, 0, wanted, NULL, "flock", same, "sh", "-c",
+    assert_tool(&here, 0, wanted, NULL, "flock", same, "sh", "-c",
                 "echo \"$LATCHKEY_NAME\"", NULL);
     assert_int_equal(access(file, F_OK), -1);
     (void)snprintf(wanted, sizeof(wanted), "%s/link", scratch_path(folder));
     assert_int_equal(close(creat(file, 0600)), 0);
     assert_int_equal(symlink("job", wanted), 0);
-    assert_tool(&how, 1, "", NULL, "flock", file, LK_TOOL, "-q", "flock", "-n",
+    assert_tool(&here, 1, "", NULL, "flock", file, LK_TOOL, "-q", "flock", "-n",
                 wanted, "true", NULL);
 }
 
