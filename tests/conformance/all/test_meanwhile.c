@@ -16,7 +16,7 @@
 #include "support/stand.h"
 #include "support/wait.h"
 
-enum { LEASE_MS = 300, PATIENCE_MS = 1500, NOTICE_MS = 86400000 };
+enum { NOTICE_MS = 86400000 };
 
 /* ---- handles --------------------------------------------------------------------- */
 
@@ -117,14 +117,15 @@ static bool is_one_with_a_hold(const kind *k)
     return is_one(k) && k->has_hold;
 }
 
-/* Its server does not answer, so its lease ends in the middle of the call. */
+/* Its server does not answer, so its lease ends in the middle of the call: not before
+   it, and the call's own patience ends behind the callback. */
 static void a_hold_may_be_released_while_it_is_extended(stand *s)
 {
     const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
                                          .command_timeout_ms =
-                                             wait_scaled_ms(PATIENCE_MS)};
+                                             2 * (uint64_t)wait_lease_ms()};
     const lk_acquire_options brief = {LK_ACQUIRE_OPTIONS_INIT,
-                                      .lease_ms = LEASE_MS};
+                                      .lease_ms = wait_lease_ms()};
     party *p = party_near(s, &impatient);
     atomic_bool is_released = false;
     lk_hold *hold = NULL;
