@@ -302,7 +302,7 @@ static void are_asked(stand *s, workers *w)
 /* All of a process' waits, and one behind them. Returns when the name was opened. */
 static uint64_t opened_to(stand *s, workers *first, party *live, int signal)
 {
-    party *holder = live_party(s);
+    party *holder = party_near(s, NULL); /* whose lease nobody needs */
 
     party_shut(holder);
     begin(first, WAITS_FOR);
@@ -405,7 +405,7 @@ static void who_stood_still_while_nobody_came_in_has_its_place_again(stand *s)
 {
     workers *stopped = worker_new(s);
     party *live = live_party(s);
-    party *holder = live_party(s);
+    party *holder = party_near(s, NULL); /* whose lease nobody needs */
 
     party_shut(holder);
     begin(stopped, WAITS_FOR);
