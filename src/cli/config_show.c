@@ -147,7 +147,6 @@ static int run(cli *c, int argc, char **argv)
         code = show_password(c, (cli_password_kind)i, &json, chosen.explains);
     if (c->json) {
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     }
     return code;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -98,6 +99,18 @@ const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
         (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 "d %" PRIu64 "h", days,
                        s / 3600 % 24);
     return text;
+}
+
+void cli_put_date(FILE *to, bool has_day, int64_t unix_ms)
+{
+    const time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm local;
+    char text[32] = "?";
+
+    if (localtime_r(&seconds, &local) != NULL)
+        (void)strftime(text, sizeof(text),
+                       has_day ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &local);
+    (void)fputs(text, to);
 }
 
 /* Says at the end of what there is room for that there is more. */

@@ -305,7 +305,6 @@ static void put_json(const rules *r, const cli_scope *scope)
     cli_json_close(&json, ']');
     put_sentinels(&json, scope->has_sentinels);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 /* ---- what is asked for -------------------------------------------------------- */

@@ -22,7 +22,6 @@ static void show(const cli *c, const cli_local *local, pid_t pid)
         else
             cli_json_null(&json, "pid");
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     } else if (pid > 0) {
         (void)printf("running: process %d at unix:%s\n", (int)pid,
                      local->socket);

@@ -414,7 +414,6 @@ static void put_status(const run *r, int code)
     cli_json_number(&json, "waited_ms", (held - r->begun_ns) / CLI_NS_PER_MS);
     cli_json_number(&json, "held_ms", (now - held) / CLI_NS_PER_MS);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
     (void)fclose(json.to);
 }
 
@@ -478,7 +477,6 @@ static int resize(run *r, const char *name)
         cli_json_text(&json, "name", name);
         cli_json_count(&json, "permits", r->options.resize);
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     }
     if (status == LK_OK && is_new)
         cli_note(r->c,

@@ -157,10 +157,8 @@ static void put_json(waiting *w, const lk_info *info, const char *line)
     cli_json_text(&log.json, "waiting_for", asked(w)->name);
     cli_json_count(&log.json, "position", position(w, info));
     cli_json_count(&log.json, "waiting", info->waiter_count);
-    if (info->holder_count > 0)
-        see_json_holder(&log.json, "holder", LK_KIND_LOCK, info->holders[0]);
-    else
-        cli_json_null(&log.json, "holder");
+    see_json_party(&log.json, "holder", LK_KIND_LOCK,
+                   info->holder_count > 0 ? info->holders[0] : NULL, 0);
     cli_log_end(&log);
     (void)snprintf(w->said, sizeof(w->said), "%s", line);
 }

@@ -19,7 +19,6 @@ static void put_done(const cli *c, const char *name, lk_kind kind)
     cli_json_text(&json, "name", name);
     cli_json_text(&json, "kind", lk_kind_text(kind));
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 /* A name that stays is shown, as it was just before. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,26 +14,6 @@
 #include "cli/output.h"
 #include "cli/see/export.h"
 #include "cli/see/sums.h"
-
-static void put_json(const see_totals *stats)
-{
-    cli_json json = {.to = stdout};
-
-    cli_json_open(&json, NULL, '{');
-    cli_json_open(&json, "kinds", '{');
-    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
-        see_json_sums(&json, lk_kind_text((lk_kind)i), &stats->kinds[i]);
-    cli_json_close(&json, '}');
-    see_json_sums(&json, "all", &stats->all);
-    see_json_text(&json, "server_version", stats->health->version);
-    cli_json_count(&json, "rtt_min_us", stats->health->rtt_min_us);
-    cli_json_count(&json, "rtt_median_us", stats->health->rtt_median_us);
-    cli_json_count(&json, "rtt_max_us", stats->health->rtt_max_us);
-    cli_json_bool(&json, "truncated", stats->truncated);
-    see_json_text(&json, "missing", stats->missing);
-    cli_json_close(&json, '}');
-    cli_json_line(&json);
-}
 
 /* ---- the textfile ---------------------------------------------------------------- */
 
@@ -117,7 +96,7 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
         return cli_fail_call(c, status, "checking the server");
     stats = see_totals_of(rows, health);
     if (c->json)
-        put_json(&stats);
+        see_json_totals(&stats);
     else
         code = write_metrics(c, values, &stats, rows);
     lk_health_free(health);

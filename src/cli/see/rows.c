@@ -487,10 +487,7 @@ void see_json_row(cli_json *json, const see_row *row)
         cli_json_number(json, "value", entry->value);
     else
         cli_json_null(json, "value");
-    if (holder != NULL)
-        see_json_holder(json, "holder", entry->kind, holder);
-    else
-        cli_json_null(json, "holder");
+    see_json_party(json, "holder", entry->kind, holder, 0);
 }
 
 void see_json_rows(FILE *to, const see_rows *rows, lk_client *client)
@@ -502,13 +499,12 @@ void see_json_rows(FILE *to, const see_rows *rows, lk_client *client)
     for (size_t i = 0; i < rows->count; i++) {
         cli_json_open(&json, NULL, '{');
         see_json_row(&json, &rows->rows[i]);
-        see_json_unread(&json, rows->rows[i].unread);
+        cli_json_words(&json, "unread", rows->rows[i].unread);
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", rows->listing->truncated);
-    see_json_text(&json, "missing", rows->listing->missing);
+    cli_json_words(&json, "missing", rows->listing->missing);
     see_json_master(&json, client);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }

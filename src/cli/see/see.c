@@ -12,6 +12,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/utf8.h"
+#include "cli/view.h"
 
 /* Longer than one attempt to connect, so that its reason can be told. */
 enum { REACH_MS = 3000 };
@@ -44,13 +45,6 @@ bool see_is_kept(const lk_party *party)
     return party->host[0] != '\0' || see_is_foreign(LK_KIND_LOCK, party);
 }
 
-const char *see_library(lk_kind kind, const lk_party *party)
-{
-    if (kind == LK_KIND_LATCH)
-        return "";
-    return see_is_foreign(kind, party) ? "redisson" : "latchkey";
-}
-
 bool see_is_foreign_waiter(const lk_party *party)
 {
     return party->count == 0;
@@ -69,82 +63,97 @@ const char *see_unread_words(lk_status status)
     return NULL;
 }
 
-/* ---- JSON ----------------------------------------------------------------- */
+/* ---- parties ------------------------------------------------------------------ */
 
-void see_json_text(cli_json *json, const char *key, const char *text)
-{
-    if (text[0] == '\0')
-        cli_json_null(json, key);
-    else
-        cli_json_text(json, key, text);
-}
+/* A holder or waiter, with what is made of it. */
+typedef struct told {
+    lk_party party;
+    const char *process, *library;
+    const char *foreign; /* "Redisson", or "" */
+    const char *program; /* what runs there, by its own name */
+    const char *tool;    /* by which it runs; "": by none */
+    const char *permits;
+    char permits_text[40];
+    int64_t since_ms;
+    uint64_t position;
+} told;
 
-void see_json_unread(cli_json *json, const char *reason)
-{
-    if (reason == NULL)
-        cli_json_null(json, "unread");
-    else
-        cli_json_text(json, "unread", reason);
-}
+enum { HOLDER = 1, WAITER = 2, BOTH = HOLDER | WAITER };
 
-static void json_count(cli_json *json, const char *key, uint64_t number)
-{
-    if (number == 0)
-        cli_json_null(json, key);
-    else
-        cli_json_count(json, key, number);
-}
+#define OF(member) offsetof(told, member)
+
+static const cli_field party_fields[] = {
+    {"position", CLI_UNIT_SOME, OF(position), WAITER},
+    {"owner", CLI_UNIT_STRING, OF(party.owner), BOTH},
+    {"host", CLI_UNIT_WORDS, OF(party.host), BOTH},
+    {"pid", CLI_UNIT_SOME, OF(party.pid), BOTH},
+    {"command", CLI_UNIT_WORDS, OF(party.command), BOTH},
+    {"user", CLI_UNIT_WORDS, OF(party.user), BOTH},
+    {"client", CLI_UNIT_WORDS, OF(party.name), BOTH},
+    {"reason", CLI_UNIT_WORDS, OF(party.reason), BOTH},
+    {"mode", CLI_UNIT_WORDS, OF(party.mode), BOTH},
+    {"count", CLI_UNIT_COUNT, OF(party.count), BOTH},
+    {"process", CLI_UNIT_WORDS, OF(process), BOTH},
+    {"library", CLI_UNIT_WORDS, OF(library), BOTH},
+    {"fence", CLI_UNIT_SOME, OF(party.fence), HOLDER},
+    {"held_ms", CLI_UNIT_MS, OF(since_ms), HOLDER},
+    {"waited_ms", CLI_UNIT_MS, OF(since_ms), WAITER},
+    {"lease_ms", CLI_UNIT_MS, OF(party.lease_ms), HOLDER},
+    {"waits_for", CLI_UNIT_WORDS, OF(party.waits_for), HOLDER},
+    {"revoked", CLI_UNIT_TRUTH, OF(party.revoked), HOLDER},
+    {"permits", CLI_UNIT_WORDS, OF(permits), 0},
+    {"program", CLI_UNIT_WORDS, OF(program), 0},
+    {"tool", CLI_UNIT_WORDS, OF(tool), 0},
+    {"foreign", CLI_UNIT_WORDS, OF(foreign), 0},
+    {.key = NULL},
+};
 
 static const char *const life_words[] =
     {[SEE_UNSEEN] = "", [SEE_GONE] = "gone", [SEE_STOPPED] = "stopped"};
 
-static void json_process(cli_json *json, const lk_party *party)
+/* More than the largest number is as much as that. */
+static int64_t span(bool is_known, uint64_t ms)
 {
-    cli_json_text(json, "owner", party->owner);
-    see_json_text(json, "host", party->host);
-    json_count(json, "pid", party->pid);
-    see_json_text(json, "command", party->command);
-    see_json_text(json, "user", party->user);
-    see_json_text(json, "client", party->name);
-    see_json_text(json, "reason", party->reason);
-    see_json_text(json, "mode", party->mode);
-    cli_json_count(json, "count", party->count);
-    see_json_text(json, "process", life_words[see_life_of(party)]);
+    if (!is_known)
+        return -1;
+    return ms < INT64_MAX ? (int64_t)ms : INT64_MAX;
 }
 
-void see_json_holder(cli_json *json, const char *key, lk_kind kind,
-                     const lk_party *party)
+/* position 0: it holds, else it waits. */
+static void tell(told *t, lk_kind kind, const lk_party *party, size_t position)
 {
-    cli_json_open(json, key, '{');
-    json_process(json, party);
-    see_json_text(json, "library", see_library(kind, party));
-    json_count(json, "fence", party->fence);
-    if (see_is_foreign(kind, party))
-        cli_json_null(json, "held_ms");
-    else
-        cli_json_count(json, "held_ms", party->since_ms);
-    if (party->lease_ms < 0)
-        cli_json_null(json, "lease_ms");
-    else
-        cli_json_number(json, "lease_ms", party->lease_ms);
-    see_json_text(json, "waits_for", party->waits_for);
-    cli_json_bool(json, "revoked", party->revoked);
-    cli_json_close(json, '}');
+    const bool is_foreign = position > 0 ? see_is_foreign_waiter(party)
+                                         : see_is_foreign(kind, party);
+    const char *program = see_program(party);
+    const bool is_tool = strcmp(program, party->command) != 0;
+
+    *t = (told){.party = *party,
+                .position = position,
+                .process = life_words[see_life_of(party)],
+                .library = is_foreign ? "redisson" : "latchkey",
+                .foreign = is_foreign ? "Redisson" : "",
+                .program = program,
+                .tool = is_tool ? party->command : "",
+                .since_ms = span(!is_foreign, party->since_ms)};
+    if (kind == LK_KIND_LATCH && position == 0)
+        t->library = "";
+    if (kind != LK_KIND_SEMAPHORE && kind != LK_KIND_PLAIN_SEMAPHORE)
+        return;
+    (void)snprintf(t->permits_text, sizeof(t->permits_text),
+                   "%" PRIu64 " permit%s", party->count,
+                   party->count == 1 ? "" : "s");
+    t->permits = t->permits_text;
 }
 
-void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
-                     size_t position)
+void see_json_party(cli_json *json, const char *key, lk_kind kind,
+                    const lk_party *party, size_t position)
 {
-    cli_json_open(json, key, '{');
-    cli_json_count(json, "position", position);
-    json_process(json, party);
-    cli_json_text(json, "library",
-                  see_is_foreign_waiter(party) ? "redisson" : "latchkey");
-    if (see_is_foreign_waiter(party))
-        cli_json_null(json, "waited_ms");
-    else
-        cli_json_count(json, "waited_ms", party->since_ms);
-    cli_json_close(json, '}');
+    told t;
+
+    if (party != NULL)
+        tell(&t, kind, party, position);
+    cli_json_record(json, key, party_fields, position > 0 ? WAITER : HOLDER,
+                    party != NULL ? &t : NULL);
 }
 
 void see_json_info(cli_json *json, const char *name, lk_kind kind,
@@ -154,12 +163,12 @@ void see_json_info(cli_json *json, const char *name, lk_kind kind,
     cli_json_text(json, "kind", lk_kind_text(kind));
     cli_json_open(json, "holders", '[');
     for (size_t i = 0; i < info->holder_count; i++)
-        see_json_holder(json, NULL, kind, info->holders[i]);
+        see_json_party(json, NULL, kind, info->holders[i], 0);
     cli_json_close(json, ']');
     cli_json_count(json, "waiter_count", info->waiter_count);
     cli_json_open(json, "waiters", '[');
     for (size_t i = 0; i < info->listed_count; i++)
-        see_json_waiter(json, NULL, info->waiters[i], i + 1);
+        see_json_party(json, NULL, kind, info->waiters[i], i + 1);
     cli_json_close(json, ']');
 }
 
@@ -270,114 +279,51 @@ void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party)
 
 void see_put_party(FILE *to, const lk_party *party)
 {
-    const char *program = see_program(party);
     char words[SEE_PARTY_SIZE];
+    told t;
 
     if (!see_is_kept(party) && party->reason[0] != '\0') {
         see_party_words(words, party);
         (void)fputs(words, to);
         return;
     }
-    if (party->host[0] == '\0' && party->pid == 0) {
-        cli_put_clean(to, party->owner);
-        return;
-    }
-    cli_put_clean(to, party->host);
-    (void)fprintf(to, " pid %" PRIu64, party->pid);
-    if (program[0] != '\0') {
-        (void)fputs(" (", to);
-        cli_put_clean(to, program);
-        (void)fputc(')', to);
-    }
-    if (party->user[0] != '\0') {
-        (void)fputs(", user ", to);
-        cli_put_clean(to, party->user);
-    }
+    tell(&t, LK_KIND_LOCK, party, 0);
+    cli_put_view(to,
+                 party->host[0] == '\0' && party->pid == 0
+                     ? "{owner}"
+                     : "{host} pid {pid}[ ({program})][, user {user}]",
+                 party_fields, &t);
 }
 
-/* What stands below a party, indented. */
-static void put_more(FILE *to, const lk_party *party)
-{
-    if (party->reason[0] != '\0') {
-        (void)fputs("    why   ", to);
-        cli_put_clean(to, party->reason);
-        (void)fputc('\n', to);
-    }
-    (void)fputs("    id    ", to);
-    cli_put_clean(to, party->owner);
-    if (party->command[0] != '\0' &&
-        strcmp(see_program(party), party->command) != 0) {
-        (void)fputs("  program ", to);
-        cli_put_clean(to, party->command);
-    }
-    (void)fputc('\n', to);
-}
+#define LIFE "[, whose process is {process}][, {mode}][, {permits}]"
+#define MORE "[    why   {reason}\n]    id    {owner}[  program {tool}]\n"
 
-static void put_mode(FILE *to, lk_kind kind, const lk_party *party)
+void see_put_told(FILE *to, lk_kind kind, const lk_party *party,
+                  size_t position, const char *text)
 {
-    if (party->mode[0] != '\0')
-        (void)fprintf(to, ", %s", party->mode);
-    if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE)
-        (void)fprintf(to, ", %" PRIu64 " permit%s", party->count,
-                      party->count == 1 ? "" : "s");
-}
+    told t;
 
-/* It cannot renew any more, or not now: its lease ends it. */
-static void put_life(FILE *to, const lk_party *party)
-{
-    static const char *const words[] = {[SEE_UNSEEN] = "",
-                                        [SEE_GONE] = ", whose process is gone",
-                                        [SEE_STOPPED] =
-                                            ", whose process is stopped"};
-
-    (void)fputs(words[see_life_of(party)], to);
+    see_put_party(to, party);
+    tell(&t, kind, party, position);
+    cli_put_view(to, text, party_fields, &t);
 }
 
 static void put_holder(FILE *to, lk_kind kind, const lk_party *party)
 {
-    char time[CLI_TIME_SIZE];
-
     (void)fputs(kind == LK_KIND_LATCH ? "  arrived " : "  held by ", to);
-    see_put_party(to, party);
-    put_life(to, party);
-    put_mode(to, kind, party);
-    if (see_is_foreign(kind, party))
-        (void)fprintf(to, ", by Redisson");
-    if (party->revoked)
-        (void)fputs(", revoked", to);
-    (void)fputs("\n    ", to);
-    if (!see_is_foreign(kind, party))
-        (void)fprintf(to, "since %s, ", cli_time_words(time, party->since_ms));
-    if (party->lease_ms >= 0)
-        (void)fprintf(to, "lease left %s",
-                      cli_time_words(time, (uint64_t)party->lease_ms));
-    else
-        (void)fputs("no lease", to);
-    if (party->fence != 0)
-        (void)fprintf(to, ", fence %" PRIu64, party->fence);
-    (void)fputc('\n', to);
-    if (party->waits_for[0] != '\0') {
-        (void)fputs("    waits for ", to);
-        cli_put_clean(to, party->waits_for);
-        (void)fputc('\n', to);
-    }
-    put_more(to, party);
+    see_put_told(to, kind, party, 0,
+                 LIFE "[, by {foreign}][, revoked{revoked}]\n"
+                      "    [since {held_ms}, ][lease left {lease_ms}|no lease]"
+                      "[, fence {fence}]\n"
+                      "[    waits for {waits_for}\n]" MORE);
 }
 
 static void
 put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
 {
-    char time[CLI_TIME_SIZE];
-
     (void)fprintf(to, "  waiting %zu: ", position);
-    see_put_party(to, party);
-    put_life(to, party);
-    put_mode(to, kind, party);
-    if (see_is_foreign_waiter(party))
-        (void)fputs(", by Redisson\n", to);
-    else
-        (void)fprintf(to, ", for %s\n", cli_time_words(time, party->since_ms));
-    put_more(to, party);
+    see_put_told(to, kind, party, position,
+                 LIFE "[, for {waited_ms}|, by {foreign}]\n" MORE);
 }
 
 /* They are told of until the server has not heard from them for 13 s. */

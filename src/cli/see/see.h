@@ -40,9 +40,6 @@ void see_page_end(see_page *page);
 /* Whether a holder is another library's: Redisson's. */
 bool see_is_foreign(lk_kind kind, const lk_party *party);
 
-/* "latchkey", "redisson", or "" where that cannot be told. */
-const char *see_library(lk_kind kind, const lk_party *party);
-
 /* Whether a waiter is another library's: one of Redisson's fair lock. */
 bool see_is_foreign_waiter(const lk_party *party);
 
@@ -63,19 +60,10 @@ see_life see_life_of(const lk_party *party);
  */
 const char *see_unread_words(lk_status status);
 
-/* Text, or null if it is empty. */
-void see_json_text(cli_json *json, const char *key, const char *text);
-
-/* The member that says why a name cannot be read; reason NULL: it can. */
-void see_json_unread(cli_json *json, const char *reason);
-
-/* One holder as an object. */
-void see_json_holder(cli_json *json, const char *key, lk_kind kind,
-                     const lk_party *party);
-
-/* One waiter as an object; position counts from 1. */
-void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
-                     size_t position);
+/* A waiter as an object, whose position counts from 1, or a holder, which has none:
+   0. party NULL: null. */
+void see_json_party(cli_json *json, const char *key, lk_kind kind,
+                    const lk_party *party, size_t position);
 
 /* The name with its kind, holders and waiters: members of an open object. */
 void see_json_info(cli_json *json, const char *name, lk_kind kind,
@@ -88,6 +76,12 @@ const char *see_program(const lk_party *party);
 /* "web-3 pid 4121 (make), user ci", or as see_party_words() where no process is
    known, or the id where no more is. */
 void see_put_party(FILE *to, const lk_party *party);
+
+/* The same, and behind it a text of the members that see_json_party() writes, as
+   cli_put_view() has it; besides these of "permits", as "2 permits", and "foreign", as
+   "Redisson". */
+void see_put_told(FILE *to, lk_kind kind, const lk_party *party,
+                  size_t position, const char *text);
 
 /* The holder of a lock in one line: "web-3:4121 (make, user ci: deploy 4.2)"; where
    no process is known the begin of its id and the reason, "e446ca3e (deploy 4.2)".

@@ -17,7 +17,7 @@
 #include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/see/changes.h"
-#include "cli/see/rows.h"
+#include "cli/see/sums.h"
 #include "cli/utf8.h"
 
 enum { LOOK_MS = 1500, ROWS = 20, LEAST_MS = 100 };
@@ -44,11 +44,6 @@ static const cli_option options[] = {
     {CLI_COUNT, 'n', "lines", offsetof(struct values, lines), "N", NULL, 0},
     {.kind = CLI_END},
 };
-
-static uint64_t now_ms(void)
-{
-    return (uint64_t)(cli_now_ns() / CLI_NS_PER_MS);
-}
 
 /* ---- the terminal ---------------------------------------------------------------- */
 
@@ -155,7 +150,7 @@ static void look(struct top *top)
     if (!top->has_rows)
         return;
     see_rows_sort(&top->rows, SEE_BY_NAME);
-    if (!see_changes_note(&top->changes, &top->rows, now_ms()))
+    if (!see_changes_note(&top->changes, &top->rows, cli_now_ms()))
         (void)snprintf(top->trouble, sizeof(top->trouble), "out of memory");
     see_rows_sort(&top->rows, order_of[top->values.sort]);
     see_rows_ask(top->client, &top->rows);
@@ -176,19 +171,15 @@ static bool is_short(const struct top *top)
 
 static void put_head(FILE *to, const struct top *top)
 {
-    uint64_t held = 0, waiters = 0;
-    size_t count = top->has_rows ? top->rows.count : 0;
+    const see_totals totals = top->has_rows ? see_totals_of(&top->rows, NULL)
+                                            : (see_totals){.health = NULL};
     char time[CLI_TIME_SIZE], words[192];
     char line[256];
 
-    for (size_t i = 0; i < count; i++) {
-        held += top->rows.rows[i].entry->holder_count > 0;
-        waiters += top->rows.rows[i].entry->waiter_count;
-    }
     (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
-                   "%zu names, %" PRIu64 " held, %" PRIu64
+                   "%" PRIu64 " names, %" PRIu64 " held, %" PRIu64
                    " waiting; every %s, by %s",
-                   count, held, waiters,
+                   totals.all.names, totals.all.held, totals.all.waiters,
                    cli_time_words(time, (uint64_t)top->values.every_ms),
                    order_words[top->values.sort]);
     put_short(to, line);
@@ -283,7 +274,7 @@ static bool key_take(struct top *top, char key)
 static bool pause_until(struct top *top, uint64_t until)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    uint64_t now = now_ms();
+    uint64_t now = cli_now_ms();
     char key;
 
     while (ended == 0 && now < until) {
@@ -297,7 +288,7 @@ static bool pause_until(struct top *top, uint64_t until)
             resized = 0;
             draw(top);
         }
-        now = now_ms();
+        now = cli_now_ms();
     }
     return ended == 0;
 }
@@ -309,7 +300,7 @@ static int live(struct top *top)
 
     screen_begin(&screen);
     while (goes_on && ended == 0) {
-        uint64_t next = now_ms() + (uint64_t)top->values.every_ms;
+        uint64_t next = cli_now_ms() + (uint64_t)top->values.every_ms;
 
         look(top);
         draw(top);

@@ -77,7 +77,6 @@ static void put_json(lk_client *client, const char *name, lk_kind kind,
         cli_json_null(&json, "value");
     see_json_master(&json, client);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 static void put_text(const cli *c, const char *name, lk_kind kind,

@@ -65,22 +65,11 @@ static void put_node(chain *in, const char *name);
 
 static void put_holder(chain *in, lk_kind kind, const lk_party *party)
 {
-    bool is_foreign = see_is_foreign(kind, party);
-    char time[CLI_TIME_SIZE];
-
     indent(in->to, in->depth);
     (void)fputs("held by ", in->to);
-    see_put_party(in->to, party);
-    if (!is_foreign)
-        (void)fprintf(in->to, ", since %s",
-                      cli_time_words(time, party->since_ms));
-    if (party->reason[0] != '\0') {
-        (void)fputs(", ", in->to);
-        cli_put_clean(in->to, party->reason);
-    }
-    (void)fprintf(in->to, "%s\n",
-                  is_foreign ? ", by Redisson: what it waits for is not known"
-                             : "");
+    see_put_told(in->to, kind, party, 0,
+                 "[, since {held_ms}][, {reason}][, by {foreign}: what it "
+                 "waits for is not known]\n");
     if (party->waits_for[0] == '\0')
         return;
     indent(in->to, in->depth);
@@ -165,7 +154,7 @@ static void put_json(const see_graph *graph, const char *name, bool is_dead)
     cli_json json = {.to = stdout};
 
     cli_json_open(&json, NULL, '{');
-    see_json_text(&json, "name", name);
+    cli_json_words(&json, "name", name);
     cli_json_bool(&json, "deadlock", is_dead);
     cli_json_open(&json, "names", '[');
     for (size_t i = 0; i < graph->count; i++) {
@@ -181,9 +170,8 @@ static void put_json(const see_graph *graph, const char *name, bool is_dead)
     cli_json_close(&json, ']');
     json_unread(&json, graph);
     cli_json_bool(&json, "truncated", graph->is_cut);
-    see_json_text(&json, "missing", missing_of(graph));
+    cli_json_words(&json, "missing", missing_of(graph));
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 /* ---- looking ---------------------------------------------------------------------- */
