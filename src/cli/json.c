@@ -92,6 +92,15 @@ void cli_json_number(cli_json *json, const char *key, int64_t number)
     (void)fprintf(json->to, "%" PRId64, number);
 }
 
+void cli_json_known(cli_json *json, const char *key, bool is_known,
+                    int64_t number)
+{
+    if (is_known)
+        cli_json_number(json, key, number);
+    else
+        cli_json_null(json, key);
+}
+
 void cli_json_real(cli_json *json, const char *key, double number)
 {
     begin(json, key);

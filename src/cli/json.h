@@ -24,6 +24,10 @@ typedef struct cli_json {
 void cli_json_open(cli_json *json, const char *key, char bracket);
 void cli_json_close(cli_json *json, char bracket);
 void cli_json_text(cli_json *json, const char *key, const char *text);
+/* Null if it is not known. */
+void cli_json_known(cli_json *json, const char *key, bool is_known,
+                    int64_t number);
+
 /* Null if it is NULL or empty. */
 void cli_json_words(cli_json *json, const char *key, const char *text);
 void cli_json_count(cli_json *json, const char *key, uint64_t number);

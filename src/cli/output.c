@@ -142,6 +142,15 @@ const char *cli_clean(char *to, size_t size, const char *text)
     return to;
 }
 
+const char *cli_clean_part(char *to, size_t size, const char *text, int columns)
+{
+    char whole[2560]; /* nothing that others write is as long when cleaned */
+
+    (void)cli_clean(whole, sizeof(whole) - CLI_UTF8_SHOWN, text);
+    cli_utf8_shorten(whole, columns);
+    return cli_clean(to, size, whole);
+}
+
 void cli_put_clean(FILE *to, const char *text)
 {
     char shown[CLI_UTF8_SHOWN];

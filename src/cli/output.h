@@ -72,6 +72,10 @@ void cli_put_date(FILE *to, bool has_day, int64_t unix_ms);
  */
 const char *cli_clean(char *to, size_t size, const char *text);
 
+/* The same of a part of a line, which has so many columns at most. */
+const char *
+cli_clean_part(char *to, size_t size, const char *text, int columns);
+
 /* Writes cleaned text. */
 void cli_put_clean(FILE *to, const char *text);
 

@@ -9,49 +9,41 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "cli/utf8.h"
 
-/* What a field is of, whatever its unit. */
+/* What a field is of, whatever its unit; the rest is 0. */
 typedef struct value {
-    const char *text;
-    int64_t number;
+    const char *text; /* never NULL */
     uint64_t count;
-    bool is_true;
-    bool is_known;
+    int64_t number;
+    bool is_true, is_known;
 } value;
 
 static value value_of(const cli_field *field, const void *of)
 {
     const void *at = (const char *)of + field->at;
-    value v = {.text = "", .is_known = true};
-    const int64_t *number;
+    value v = {.text = NULL};
 
     switch (field->unit) {
     case CLI_UNIT_STRING:
     case CLI_UNIT_WORDS:
         memcpy(&v.text, at, sizeof(v.text));
-        v.is_known = v.text != NULL && v.text[0] != '\0';
         break;
     case CLI_UNIT_COUNT:
     case CLI_UNIT_SOME:
         memcpy(&v.count, at, sizeof(v.count));
-        v.is_known = field->unit == CLI_UNIT_COUNT || v.count != 0;
-        break;
-    case CLI_UNIT_VALUE:
-        memcpy(&number, at, sizeof(number));
-        v.is_known = number != NULL;
-        v.number = v.is_known ? *number : 0;
         break;
     case CLI_UNIT_MS:
     case CLI_UNIT_US:
         memcpy(&v.number, at, sizeof(v.number));
-        v.is_known = field->unit == CLI_UNIT_US || v.number >= 0;
         break;
     case CLI_UNIT_TRUTH:
         memcpy(&v.is_true, at, sizeof(v.is_true));
-        v.is_known = v.is_true;
         break;
     }
+    v.text = v.text != NULL ? v.text : "";
+    v.is_known = field->unit == CLI_UNIT_COUNT || field->unit == CLI_UNIT_US ||
+                 (field->unit == CLI_UNIT_MS && v.number >= 0) ||
+                 v.text[0] != '\0' || v.count != 0 || v.is_true;
     return v;
 }
 
@@ -75,15 +67,6 @@ void cli_json_field(cli_json *json, const cli_field *field, const void *of)
         cli_json_number(json, field->key, v.number);
 }
 
-void cli_json_fields(cli_json *json, const cli_field *fields, unsigned in,
-                     const void *of)
-{
-    for (; fields->key != NULL; fields++) {
-        if ((fields->in & in) != 0)
-            cli_json_field(json, fields, of);
-    }
-}
-
 void cli_json_record(cli_json *json, const char *key, const cli_field *fields,
                      unsigned in, const void *of)
 {
@@ -92,7 +75,10 @@ void cli_json_record(cli_json *json, const char *key, const cli_field *fields,
         return;
     }
     cli_json_open(json, key, '{');
-    cli_json_fields(json, fields, in, of);
+    for (; fields->key != NULL; fields++) {
+        if ((fields->in & in) != 0)
+            cli_json_field(json, fields, of);
+    }
     cli_json_close(json, '}');
 }
 
@@ -107,35 +93,21 @@ field_named(const cli_field *fields, const char *key, size_t size)
     return fields;
 }
 
-static void put_value(FILE *to, const cli_field *field, const void *of)
+/* columns 0: as many as it takes. */
+static void
+put_value(FILE *to, const cli_field *field, const void *of, int columns)
 {
     const value v = value_of(field, of);
-    char time[CLI_TIME_SIZE];
+    char time[CLI_TIME_SIZE], part[256];
 
-    switch (field->unit) {
-    case CLI_UNIT_STRING:
-    case CLI_UNIT_WORDS:
+    if (columns > 0)
+        (void)fputs(cli_clean_part(part, sizeof(part), v.text, columns), to);
+    else if (field->unit == CLI_UNIT_STRING || field->unit == CLI_UNIT_WORDS)
         cli_put_clean(to, v.text);
-        break;
-    case CLI_UNIT_COUNT:
-    case CLI_UNIT_SOME:
+    else if (field->unit == CLI_UNIT_COUNT || field->unit == CLI_UNIT_SOME)
         (void)fprintf(to, "%" PRIu64, v.count);
-        break;
-    case CLI_UNIT_MS:
+    else if (field->unit == CLI_UNIT_MS)
         (void)fputs(cli_time_words(time, (uint64_t)v.number), to);
-        break;
-    case CLI_UNIT_VALUE:
-    case CLI_UNIT_US:
-        (void)fprintf(to, "%" PRId64, v.number);
-        break;
-    case CLI_UNIT_TRUTH:
-        break;
-    }
-}
-
-static void put_blanks(FILE *to, int count)
-{
-    (void)fprintf(to, "%*s", count > 0 ? count : 0, "");
 }
 
 /* What is between two places of a text. to NULL: only whether all is known. */
@@ -145,7 +117,7 @@ static bool put_part(FILE *to, const char *at, const char *end,
     bool is_known = true;
 
     for (; at < end; at++) {
-        const size_t size = *at == '{' ? strcspn(at, "}:") : 0;
+        const size_t size = *at == '{' ? strcspn(at, "}.") : 0;
         const cli_field *field;
 
         if (size == 0) {
@@ -157,10 +129,7 @@ static bool put_part(FILE *to, const char *at, const char *end,
         is_known &= value_of(field, of).is_known;
         at += size;
         if (to != NULL)
-            put_value(to, field, of);
-        if (to != NULL && *at == ':')
-            put_blanks(to, (int)strtol(at + 1, NULL, 10) -
-                               cli_utf8_width(value_of(field, of).text));
+            put_value(to, field, of, *at == '.' ? atoi(at + 1) : 0);
         at = strchr(at, '}');
     }
     return is_known;
@@ -197,8 +166,6 @@ void cli_put_sample(FILE *to, const cli_field *field, const void *of)
         (void)fprintf(to, "%.3f\n", (double)v.number / 1e3);
     else if (field->unit == CLI_UNIT_US)
         (void)fprintf(to, "%.6f\n", (double)v.number / 1e6);
-    else if (field->unit == CLI_UNIT_TRUTH)
-        (void)fprintf(to, "%d\n", v.is_true);
     else
         (void)fprintf(to, "%" PRIu64 "\n", v.count);
 }

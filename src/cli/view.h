@@ -17,7 +17,6 @@ typedef enum cli_unit {
     CLI_UNIT_WORDS,  /* const char *; "" or NULL */
     CLI_UNIT_COUNT,  /* uint64_t; never null */
     CLI_UNIT_SOME,   /* uint64_t; 0 */
-    CLI_UNIT_VALUE,  /* const int64_t *; NULL */
     CLI_UNIT_MS,     /* int64_t, milliseconds; < 0 */
     CLI_UNIT_US,     /* int64_t, microseconds; never null */
     CLI_UNIT_TRUTH   /* bool; never null */
@@ -27,26 +26,21 @@ typedef struct cli_field {
     const char *key; /* NULL ends a table */
     cli_unit unit;
     size_t at;
-    unsigned
-        in; /* in which documents it is a member; 0: it is for text alone */
+    unsigned in; /* which documents have it, as bits; 0: text alone */
 } cli_field;
 
 /* A member of an open object. */
 void cli_json_field(cli_json *json, const cli_field *field, const void *of);
 
-/* Members of an open object: those of the document in. */
-void cli_json_fields(cli_json *json, const cli_field *fields, unsigned in,
-                     const void *of);
-
-/* An object of them; of NULL: null. */
+/* An object of those in that document; of NULL: null. */
 void cli_json_record(cli_json *json, const char *key, const cli_field *fields,
                      unsigned in, const void *of);
 
 /*
- * Writes text in which {key} is a field's value, cleaned, and {key:8} so many
- * columns of it at least. What stands in brackets is left out where one of its
- * fields is not known, is "" or is false; [this|that]: then that stands there. A
- * truth is written as nothing: it says whether the rest of its brackets stands.
+ * Writes text in which {key} is a field's value, cleaned, and {key.8} eight columns
+ * of it at most. What stands in brackets is left out where one of its fields is not
+ * known, is "" or is false; [this|that]: then that stands there. A truth is written
+ * as nothing: it says whether the rest of its brackets stands.
  */
 void cli_put_view(FILE *to, const char *text, const cli_field *fields,
                   const void *of);

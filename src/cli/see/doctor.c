@@ -87,8 +87,9 @@ static void put_line(const cli *c, const told *t)
     (void)fprintf(to, "%-8s",
                   t->check.level == LK_CHECK_FAIL ? "FAIL" : t->level);
     cli_paint(&page.c, to, CLI_PLAIN);
-    cli_put_view(to, "{id:12} {text}[\n                     do: {advice}]\n",
-                 fields, t);
+    (void)fprintf(to, "%-12s ", t->check.id);
+    cli_put_view(to, "{text}[\n                     do: {advice}]\n", fields,
+                 t);
     see_page_end(&page);
 }
 

@@ -172,13 +172,10 @@ static void put_present(FILE *to, exporter *e, see_rows *rows)
 static void look(FILE *to, void *data)
 {
     exporter *e = data;
-    lk_listing *listing;
     see_rows rows;
 
     e->looks++;
-    if (lk_list(e->client, LOOK_MS, &e->how->what, &listing) == LK_OK &&
-        see_rows_make(&rows, listing, false)) {
-        see_rows_sort(&rows, SEE_BY_NAME);
+    if (see_rows_list(e->client, LOOK_MS, &e->how->what, &rows) == LK_OK) {
         spans_note(e, &rows);
         put_present(to, e, &rows);
         see_rows_free(&rows);

@@ -84,9 +84,11 @@ static void put_page(const cli *c, const lk_events *events)
     see_page_end(&page);
     if (is_empty)
         cli_note(c, "nothing was broken");
+    if (events->truncated)
+        cli_note(c, "there are more; name one");
 }
 
-static void put_json(const lk_events *events)
+static void put_document(const lk_events *events)
 {
     cli_json json = {.to = stdout};
 
@@ -106,41 +108,34 @@ static void put_json(const lk_events *events)
     cli_json_close(&json, '}');
 }
 
-static void put(const cli *c, const lk_events *events)
+static int
+show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
-    if (c->json) {
-        put_json(events);
-        return;
-    }
-    put_page(c, events);
-    if (events->truncated)
-        cli_note(c, "there are more; name one");
+    lk_events *events;
+    lk_status status =
+        lk_events_get(client, SEE_WAIT_MS,
+                      args->operand_count > 0 ? args->operands[0] : NULL,
+                      &events);
+    int code;
+
+    (void)values;
+    if (status != LK_OK)
+        return cli_fail_call(c, status, "the log cannot be read");
+    if (c->json)
+        put_document(events);
+    else
+        put_page(c, events);
+    code = see_missing(c, events->missing);
+    lk_events_free(events);
+    return code;
 }
 
 static int run(cli *c, int argc, char **argv)
 {
-    lk_client *client;
-    lk_events *events;
-    lk_status status;
     cli_args args;
-    int code;
 
     cli_parse(c, argc, argv, NULL, &args);
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    status = lk_events_get(client, SEE_WAIT_MS,
-                           args.operand_count > 0 ? args.operands[0] : NULL,
-                           &events);
-    if (status == LK_OK) {
-        put(c, events);
-        code = see_missing(c, events->missing);
-        lk_events_free(events);
-    } else {
-        code = cli_fail_call(c, status, "the log cannot be read");
-    }
-    lk_client_free(client);
-    return code;
+    return see_run(c, &args, NULL, show);
 }
 
 const cli_command cli_command_log = {

@@ -34,6 +34,18 @@ int see_open(cli *c, lk_client **ret_client)
     return code;
 }
 
+int see_run(cli *c, const cli_args *args, const void *values, see_look *look)
+{
+    lk_client *client;
+    int code = see_open(c, &client);
+
+    if (code != 0)
+        return code;
+    code = look(c, client, args, values);
+    lk_client_free(client);
+    return code;
+}
+
 /* A fence is what only Latchkey's holders have. A latch has neither. */
 bool see_is_foreign(lk_kind kind, const lk_party *party)
 {
@@ -72,6 +84,9 @@ typedef struct told {
     const char *foreign; /* "Redisson", or "" */
     const char *program; /* what runs there, by its own name */
     const char *tool;    /* by which it runs; "": by none */
+    const char *called;  /* what runs there, as people call it */
+    const char *id_begin;
+    char id[SEE_ID_BEGIN + 1];
     const char *permits;
     char permits_text[40];
     int64_t since_ms;
@@ -105,6 +120,8 @@ static const cli_field party_fields[] = {
     {"program", CLI_UNIT_WORDS, OF(program), 0},
     {"tool", CLI_UNIT_WORDS, OF(tool), 0},
     {"foreign", CLI_UNIT_WORDS, OF(foreign), 0},
+    {"called", CLI_UNIT_WORDS, OF(called), 0},
+    {"id", CLI_UNIT_WORDS, OF(id_begin), 0},
     {.key = NULL},
 };
 
@@ -117,6 +134,16 @@ static int64_t span(bool is_known, uint64_t ms)
     if (!is_known)
         return -1;
     return ms < INT64_MAX ? (int64_t)ms : INT64_MAX;
+}
+
+/* Whose process it is, as people call it: "make", not "latchkey". */
+static const char *party_program(const lk_party *party)
+{
+    bool is_tool = strcmp(party->command, "latchkey") == 0;
+
+    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
+        return party->name;
+    return party->command;
 }
 
 /* position 0: it holds, else it waits. */
@@ -134,7 +161,10 @@ static void tell(told *t, lk_kind kind, const lk_party *party, size_t position)
                 .foreign = is_foreign ? "Redisson" : "",
                 .program = program,
                 .tool = is_tool ? party->command : "",
+                .called = party_program(party),
+                .id_begin = t->id,
                 .since_ms = span(!is_foreign, party->since_ms)};
+    (void)snprintf(t->id, sizeof(t->id), "%s", party->owner);
     if (kind == LK_KIND_LATCH && position == 0)
         t->library = "";
     if (kind != LK_KIND_SEMAPHORE && kind != LK_KIND_PLAIN_SEMAPHORE)
@@ -199,82 +229,49 @@ const char *see_program(const lk_party *party)
     return party->name[0] != '\0' ? party->name : party->command;
 }
 
-/* Whose process it is, as people call it: "make", not "latchkey". */
-static const char *party_program(const lk_party *party)
-{
-    bool is_tool = strcmp(party->command, "latchkey") == 0;
-
-    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
-        return party->name;
-    return party->command;
-}
-
-/* Columns of a part of a line. */
-enum { PART = 24, NAME = 40, REASON = 64 };
-
-/* A part of what others wrote, cleaned, and as wide as it may be. */
-static const char *
-part(char text[SEE_PART_SIZE], const char *written, int columns)
-{
-    char whole[2560]; /* nothing that others write is as long when cleaned */
-
-    (void)cli_clean(whole, sizeof(whole) - CLI_UTF8_SHOWN, written);
-    cli_utf8_shorten(whole, columns);
-    return cli_clean(text, SEE_PART_SIZE, whole);
-}
-
 const char *see_name_words(char text[SEE_PART_SIZE], const char *name)
 {
-    return part(text, name, NAME);
+    return cli_clean_part(text, SEE_PART_SIZE, name, 40);
 }
 
-/* "web-3:4121", or the id where no more is known. */
-static int put_place(char text[SEE_PARTY_SIZE], const lk_party *party)
+/* Of what no process keeps the reason says more than the id. */
+static bool is_reason(const lk_party *party)
 {
-    bool is_known = party->host[0] != '\0';
-    char place[SEE_PART_SIZE];
-    int used;
-
-    used = snprintf(text, SEE_PARTY_SIZE, "%s%s",
-                    !is_known && see_is_foreign(LK_KIND_LOCK, party)
-                        ? "Redisson's "
-                        : "",
-                    part(place, is_known ? party->host : party->owner, NAME));
-    if (is_known)
-        used += snprintf(text + used, (size_t)(SEE_PARTY_SIZE - used),
-                         ":%" PRIu64, party->pid);
-    return used;
-}
-
-/* "e446ca3e (deploy 4.2)": the reason says more than the whole id. */
-static void put_reason(char text[SEE_PARTY_SIZE], const lk_party *party)
-{
-    char id[SEE_PART_SIZE], reason[SEE_PART_SIZE];
-
-    (void)part(id, party->owner, NAME);
-    (void)snprintf(text, SEE_PARTY_SIZE, "%.*s (%s)", SEE_ID_BEGIN, id,
-                   part(reason, party->reason, NAME + REASON));
+    return !see_is_kept(party) && party->reason[0] != '\0';
 }
 
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party)
 {
-    char program[SEE_PART_SIZE], user[SEE_PART_SIZE], reason[SEE_PART_SIZE];
-    int used;
+    FILE *to = fmemopen(text, SEE_PARTY_SIZE, "w");
+    told t;
 
-    if (!see_is_kept(party) && party->reason[0] != '\0') {
-        put_reason(text, party);
+    text[0] = '\0';
+    if (to == NULL)
         return;
-    }
-    used = put_place(text, party);
-    (void)part(program, party_program(party), PART);
-    if (program[0] == '\0')
-        return;
-    (void)snprintf(text + used, (size_t)(SEE_PARTY_SIZE - used),
-                   " (%s%s%s%s%s)", program,
-                   party->user[0] != '\0' ? ", user " : "",
-                   part(user, party->user, PART),
-                   party->reason[0] != '\0' ? ": " : "",
-                   part(reason, party->reason, REASON));
+    tell(&t, LK_KIND_LOCK, party, 0);
+    if (is_reason(party))
+        cli_put_view(to, "{id} ({reason.104})", party_fields, &t);
+    else if (party->host[0] != '\0')
+        cli_put_view(to, "{host.40}:{pid}", party_fields, &t);
+    else
+        cli_put_view(to, "[{foreign}'s ]{owner.40}", party_fields, &t);
+    if (!is_reason(party) && t.called[0] != '\0')
+        cli_put_view(to, " ({called.24}[, user {user.24}][: {reason.64}])",
+                     party_fields, &t);
+    (void)fclose(to);
+}
+
+void see_held_words(char text[SEE_HELD_SIZE], const lk_info *info,
+                    const char *revoked)
+{
+    char party[SEE_PARTY_SIZE], more[32] = "";
+
+    see_party_words(party, info->holders[0]);
+    if (info->holder_count > 1)
+        (void)snprintf(more, sizeof(more), " and %zu more",
+                       info->holder_count - 1);
+    (void)snprintf(text, SEE_HELD_SIZE, "%s%s%s", party,
+                   info->holders[0]->revoked ? revoked : "", more);
 }
 
 void see_put_party(FILE *to, const lk_party *party)
@@ -282,7 +279,7 @@ void see_put_party(FILE *to, const lk_party *party)
     char words[SEE_PARTY_SIZE];
     told t;
 
-    if (!see_is_kept(party) && party->reason[0] != '\0') {
+    if (is_reason(party)) {
         see_party_words(words, party);
         (void)fputs(words, to);
         return;

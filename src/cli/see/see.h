@@ -21,6 +21,11 @@ enum { SEE_WAIT_MS = 15000 }; /* for one look at a whole server */
  */
 int see_open(cli *c, lk_client **ret_client);
 
+/* Runs a command with such a client. Returns its exit code. */
+typedef int see_look(const cli *c, lk_client *client, const cli_args *args,
+                     const void *values);
+int see_run(cli *c, const cli_args *args, const void *values, see_look *look);
+
 /*
  * What is written for people, in lines that a terminal would break in the middle
  * of a word: between begin and end it is written to what begin returns, and then
@@ -88,6 +93,12 @@ void see_put_told(FILE *to, lk_kind kind, const lk_party *party,
    Each part that is long is shortened, so that none pushes another away. */
 enum { SEE_PARTY_SIZE = 1088, SEE_ID_BEGIN = 8 };
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party);
+
+/* The first of those who hold, in such a line, and how many more. revoked: follows it
+   if an operator has told it to stop. */
+enum { SEE_HELD_SIZE = SEE_PARTY_SIZE + 64 };
+void see_held_words(char text[SEE_HELD_SIZE], const lk_info *info,
+                    const char *revoked);
 
 /* Why a hold was broken, in bytes: the server keeps 300 with whose hold it was. */
 enum { SEE_WHY_MAX = 120 };

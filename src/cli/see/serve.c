@@ -167,17 +167,13 @@ static lk_status graph_fill(serving *s, const see_rows *rows, see_graph *graph)
 static lk_status see(serving *s, cli_json *json)
 {
     see_graph graph = {.count = 0};
-    lk_listing *listing;
     see_rows rows;
     lk_status status = lk_client_wait_ready(s->client, REACH_MS);
 
     if (status == LK_OK)
-        status = lk_list(s->client, LOOK_MS, &s->what, &listing);
+        status = see_rows_list(s->client, LOOK_MS, &s->what, &rows);
     if (status != LK_OK)
         return status;
-    if (!see_rows_make(&rows, listing, false))
-        return LK_ENOMEM;
-    see_rows_sort(&rows, SEE_BY_NAME);
     if (!see_changes_note(&s->changes, &rows, cli_now_ms()))
         status = LK_ENOMEM;
     see_rows_sort(&rows, SEE_BY_WAITERS);

@@ -46,37 +46,31 @@ typedef struct metric {
     const char *help; /* NULL: that of the one before */
 } metric;
 
-#define SUM(member)    offsetof(see_sums, member)
-#define HEALTH(member) offsetof(lk_health, member)
+#define SUM(member, unit)  #member, unit, offsetof(see_sums, member), 1
+#define HEALTH(member, in) #member, CLI_UNIT_US, offsetof(lk_health, member), in
 
 static const metric sums[] = {
-    {{"names", CLI_UNIT_COUNT, SUM(names), 1}, "names", "Names in use."},
-    {{"held", CLI_UNIT_COUNT, SUM(held), 1},
-     "held",
-     "Names that somebody holds."},
-    {{"holders", CLI_UNIT_COUNT, SUM(holders), 1},
+    {{SUM(names, CLI_UNIT_COUNT)}, "names", "Names in use."},
+    {{SUM(held, CLI_UNIT_COUNT)}, "held", "Names that somebody holds."},
+    {{SUM(holders, CLI_UNIT_COUNT)},
      "holders",
      "Holders, or permits that are taken."},
-    {{"waiters", CLI_UNIT_COUNT, SUM(waiters), 1}, "waiters", "Waiters."},
-    {{"foreign", CLI_UNIT_COUNT, SUM(foreign), 1},
+    {{SUM(waiters, CLI_UNIT_COUNT)}, "waiters", "Waiters."},
+    {{SUM(foreign, CLI_UNIT_COUNT)},
      "foreign",
      "Names that only Redisson has used."},
-    {{"longest_held_ms", CLI_UNIT_MS, SUM(longest_held_ms), 1},
+    {{SUM(longest_held_ms, CLI_UNIT_MS)},
      "longest_held_seconds",
      "The longest of the present holds."},
     {.name = NULL},
 };
 static const metric health[] = {
-    {{"rtt_min_us", CLI_UNIT_US, HEALTH(rtt_min_us), 1},
+    {{HEALTH(rtt_min_us, 1)},
      "rtt_seconds{quantile=\"0\"}",
      "Round trip to the server."},
-    {{"rtt_median_us", CLI_UNIT_US, HEALTH(rtt_median_us), 1},
-     "rtt_seconds{quantile=\"0.5\"}",
-     NULL},
-    {{"rtt_max_us", CLI_UNIT_US, HEALTH(rtt_max_us), 1},
-     "rtt_seconds{quantile=\"1\"}",
-     NULL},
-    {{"clock_ahead_us", CLI_UNIT_US, HEALTH(clock_ahead_us), 0},
+    {{HEALTH(rtt_median_us, 1)}, "rtt_seconds{quantile=\"0.5\"}", NULL},
+    {{HEALTH(rtt_max_us, 1)}, "rtt_seconds{quantile=\"1\"}", NULL},
+    {{HEALTH(clock_ahead_us, 0)},
      "clock_ahead_seconds",
      "The server's clock less this host's."},
     {.name = NULL},

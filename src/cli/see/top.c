@@ -28,10 +28,9 @@ struct values {
     uint64_t lines;
 };
 
-static const char orders[] = "waiters|held|rate|name";
-static const see_order order_of[] = {SEE_BY_WAITERS, SEE_BY_HELD, SEE_BY_RATE,
-                                     SEE_BY_NAME};
-static const char *const order_words[] = {"waiters", "held", "rate", "name"};
+/* As see_order has them. */
+static const char orders[] = "name|waiters|held|rate";
+static const char *const order_words[] = {"name", "waiters", "held", "rate"};
 
 static const cli_option options[] = {
     {CLI_WORD, 0, "sort", offsetof(struct values, sort), orders,
@@ -130,8 +129,8 @@ struct top {
 
 static void look(struct top *top)
 {
-    lk_listing *listing;
-    lk_status status = lk_list(top->client, LOOK_MS, &top->what, &listing);
+    see_rows rows;
+    lk_status status = see_rows_list(top->client, LOOK_MS, &top->what, &rows);
 
     if (!see_master_words(top->master, top->client))
         top->master[0] = '\0';
@@ -145,14 +144,12 @@ static void look(struct top *top)
     }
     if (top->has_rows)
         see_rows_free(&top->rows);
-    top->has_rows = see_rows_make(&top->rows, listing, false);
+    top->rows = rows;
+    top->has_rows = true;
     top->trouble[0] = '\0';
-    if (!top->has_rows)
-        return;
-    see_rows_sort(&top->rows, SEE_BY_NAME);
     if (!see_changes_note(&top->changes, &top->rows, cli_now_ms()))
         (void)snprintf(top->trouble, sizeof(top->trouble), "out of memory");
-    see_rows_sort(&top->rows, order_of[top->values.sort]);
+    see_rows_sort(&top->rows, (see_order)top->values.sort);
     see_rows_ask(top->client, &top->rows);
 }
 
@@ -245,10 +242,10 @@ static void draw(struct top *top)
         return;
     put_head(to, top);
     if (top->has_rows)
-        see_rows_sort(&top->rows, order_of[top->values.sort]);
+        see_rows_sort(&top->rows, (see_order)top->values.sort);
     most = room(top);
     if (top->has_rows)
-        see_put_rows(&c, to, &top->rows, most, cli_columns(stdout));
+        see_put_rows(&c, to, &top->rows, most, cli_columns(stdout), true);
     put_foot(to, top, most);
     if (fclose(to) == 0)
         screen_put(text, size);
@@ -260,7 +257,7 @@ static void draw(struct top *top)
 /* False: to end. */
 static bool key_take(struct top *top, char key)
 {
-    static const char keys[] = "whrn";
+    static const char keys[] = "nwhr";
     const char *found = strchr(keys, key);
 
     if (key == 'q' || key == 'Q')
@@ -315,12 +312,6 @@ static int live(struct top *top)
 
 /* ---- a snapshot ------------------------------------------------------------------- */
 
-static void put_table(const struct top *top, const see_rows *rows)
-{
-    see_put_master(top->c, stdout, "", top->client);
-    see_put_rows(top->c, stdout, rows, rows->count, cli_columns_bound(stdout));
-}
-
 static int snapshot(struct top *top)
 {
     see_rows rows;
@@ -329,24 +320,17 @@ static int snapshot(struct top *top)
 
     if (code != 0)
         return code;
-    see_rows_sort(&rows, order_of[top->values.sort]);
+    see_rows_sort(&rows, (see_order)top->values.sort);
     if (rows.count > most)
         rows.count = most;
-    see_rows_ask(top->client, &rows);
-    if (top->c->json)
-        see_json_rows(stdout, &rows, top->client);
-    else
-        put_table(top, &rows);
-    code = see_missing(top->c, rows.listing->missing);
-    see_rows_free(&rows);
-    return code;
+    return see_rows_show(top->c, top->client, &rows, true);
 }
 
 static int run(cli *c, int argc, char **argv)
 {
     struct top top = {.c = c,
                       .what = {LK_LIST_OPTIONS_INIT},
-                      .values = {.every_ms = 2000}};
+                      .values = {.sort = SEE_BY_WAITERS, .every_ms = 2000}};
     cli_args args;
     int code;
 

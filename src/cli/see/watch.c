@@ -48,7 +48,7 @@ struct watch {
 /* ---- one event --------------------------------------------------------------------- */
 
 /* position as of see_json_party(). */
-static void put_text(const struct watch *w, const char *event,
+static void put_line(const struct watch *w, const char *event,
                      const lk_party *party, size_t position)
 {
     see_page page;
@@ -65,8 +65,8 @@ static void put_text(const struct watch *w, const char *event,
     see_page_end(&page);
 }
 
-static void put_json(const struct watch *w, const char *event,
-                     const lk_party *party, size_t position)
+static void put_document(const struct watch *w, const char *event,
+                         const lk_party *party, size_t position)
 {
     cli_json json = {.to = stdout};
 
@@ -86,7 +86,7 @@ tell(struct watch *w, const char *event, const lk_party *party, size_t position)
 {
     if (w->values->count != 0 && w->events >= w->values->count)
         return;
-    (w->c->json ? put_json : put_text)(w, event, party, position);
+    (w->c->json ? put_document : put_line)(w, event, party, position);
     (void)cli_flush();
     w->events++;
 }

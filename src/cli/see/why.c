@@ -149,7 +149,7 @@ static void json_unread(cli_json *json, const see_graph *graph)
     cli_json_close(json, ']');
 }
 
-static void put_json(const see_graph *graph, const char *name, bool is_dead)
+static void put_document(const see_graph *graph, const char *name, bool is_dead)
 {
     cli_json json = {.to = stdout};
 
@@ -234,7 +234,7 @@ confirm(see_graph *graph, lk_client *client, const char *name, int64_t again_ms)
 }
 
 /* 0, or has complained. */
-static int put_text(const cli *c, const see_graph *graph, const char *name)
+static int put_page(const cli *c, const see_graph *graph, const char *name)
 {
     chain in = {.graph = graph,
                 .path = calloc(graph->count + 1, sizeof(const see_node *)),
@@ -270,8 +270,10 @@ static int denied(const cli *c, const see_graph *graph)
 }
 
 static int
-show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
+show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
+    const int64_t again_ms = ((const struct values *)values)->again_ms;
+    const char *name = args->operand_count == 1 ? args->operands[0] : NULL;
     see_graph graph = {.count = 0};
     lk_status status = look(&graph, client, name);
     int code = CLI_OK;
@@ -290,9 +292,9 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
         return cli_fail_call(c, status, name != NULL ? name : "looking");
     }
     if (c->json)
-        put_json(&graph, name != NULL ? name : "", any_stuck(&graph));
+        put_document(&graph, name != NULL ? name : "", any_stuck(&graph));
     else
-        code = put_text(c, &graph, name);
+        code = put_page(c, &graph, name);
     if (code == CLI_OK)
         code = denied(c, &graph);
     if (code == CLI_OK)
@@ -304,18 +306,10 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
 static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.again_ms = 2500};
-    lk_client *client;
     cli_args args;
-    int code;
 
     cli_parse(c, argc, argv, &values, &args);
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    code = show(c, client, args.operand_count == 1 ? args.operands[0] : NULL,
-                values.again_ms);
-    lk_client_free(client);
-    return code;
+    return see_run(c, &args, &values, show);
 }
 
 const cli_command cli_command_why = {
