@@ -22,6 +22,7 @@ static value value_of(const cli_field *field, const void *of)
 {
     const void *at = (const char *)of + field->at;
     value v = {.text = NULL};
+    int maybe;
 
     switch (field->unit) {
     case CLI_UNIT_STRING:
@@ -39,6 +40,11 @@ static value value_of(const cli_field *field, const void *of)
     case CLI_UNIT_TRUTH:
         memcpy(&v.is_true, at, sizeof(v.is_true));
         break;
+    case CLI_UNIT_MAYBE:
+        memcpy(&maybe, at, sizeof(maybe));
+        v.number = maybe;
+        v.is_true = maybe > 0;
+        break;
     }
     v.text = v.text != NULL ? v.text : "";
     v.is_known = field->unit == CLI_UNIT_COUNT || field->unit == CLI_UNIT_US ||
@@ -53,7 +59,8 @@ void cli_json_field(cli_json *json, const cli_field *field, const void *of)
 {
     const value v = value_of(field, of);
 
-    if (field->unit == CLI_UNIT_TRUTH)
+    if (field->unit == CLI_UNIT_TRUTH ||
+        (field->unit == CLI_UNIT_MAYBE && v.number >= 0))
         cli_json_bool(json, field->key, v.is_true);
     else if (field->unit == CLI_UNIT_STRING)
         cli_json_text(json, field->key, v.text);

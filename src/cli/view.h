@@ -19,7 +19,8 @@ typedef enum cli_unit {
     CLI_UNIT_SOME,   /* uint64_t; 0 */
     CLI_UNIT_MS,     /* int64_t, milliseconds; < 0 */
     CLI_UNIT_US,     /* int64_t, microseconds; never null */
-    CLI_UNIT_TRUTH   /* bool; never null */
+    CLI_UNIT_TRUTH,  /* bool; never null */
+    CLI_UNIT_MAYBE   /* int, 0 or 1; < 0 */
 } cli_unit;
 
 typedef struct cli_field {

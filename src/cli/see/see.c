@@ -89,6 +89,7 @@ typedef struct told {
     char id[SEE_ID_BEGIN + 1];
     const char *permits;
     char permits_text[40];
+    int alive; /* < 0: not to be seen from here */
     int64_t since_ms;
     uint64_t position;
 } told;
@@ -113,6 +114,7 @@ static const cli_field party_fields[] = {
     {"fence", CLI_UNIT_SOME, OF(party.fence), HOLDER},
     {"held_ms", CLI_UNIT_MS, OF(since_ms), HOLDER},
     {"waited_ms", CLI_UNIT_MS, OF(since_ms), WAITER},
+    {"alive", CLI_UNIT_MAYBE, OF(alive), WAITER},
     {"lease_ms", CLI_UNIT_MS, OF(party.lease_ms), HOLDER},
     {"waits_for", CLI_UNIT_WORDS, OF(party.waits_for), HOLDER},
     {"revoked", CLI_UNIT_TRUTH, OF(party.revoked), HOLDER},
@@ -125,8 +127,10 @@ static const cli_field party_fields[] = {
     {.key = NULL},
 };
 
-static const char *const life_words[] =
-    {[SEE_UNSEEN] = "", [SEE_GONE] = "gone", [SEE_STOPPED] = "stopped"};
+static const char *const life_words[] = {[SEE_UNSEEN] = "",
+                                         [SEE_GONE] = "gone",
+                                         [SEE_STOPPED] = "stopped",
+                                         [SEE_ALIVE] = ""};
 
 /* More than the largest number is as much as that. */
 static int64_t span(bool is_known, uint64_t ms)
@@ -151,12 +155,14 @@ static void tell(told *t, lk_kind kind, const lk_party *party, size_t position)
 {
     const bool is_foreign = position > 0 ? see_is_foreign_waiter(party)
                                          : see_is_foreign(kind, party);
+    const see_life life = see_life_of(party);
     const char *program = see_program(party);
     const bool is_tool = strcmp(program, party->command) != 0;
 
     *t = (told){.party = *party,
                 .position = position,
-                .process = life_words[see_life_of(party)],
+                .process = life_words[life],
+                .alive = life == SEE_UNSEEN ? -1 : life == SEE_ALIVE,
                 .library = is_foreign ? "redisson" : "latchkey",
                 .foreign = is_foreign ? "Redisson" : "",
                 .program = program,
@@ -320,7 +326,8 @@ put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
 {
     (void)fprintf(to, "  waiting %zu: ", position);
     see_put_told(to, kind, party, position,
-                 LIFE "[, for {waited_ms}|, by {foreign}]\n" MORE);
+                 LIFE
+                 "[, alive{alive}][, for {waited_ms}|, by {foreign}]\n" MORE);
 }
 
 /* They are told of until the server has not heard from them for 13 s. */

@@ -54,8 +54,8 @@ bool see_is_foreign_waiter(const lk_party *party);
 bool see_is_kept(const lk_party *party);
 
 /* What is to be seen of the process of a holder or waiter on this host. A process
-   of another host, or one that is well, is SEE_UNSEEN. */
-typedef enum see_life { SEE_UNSEEN, SEE_GONE, SEE_STOPPED } see_life;
+   of another host is SEE_UNSEEN. */
+typedef enum see_life { SEE_UNSEEN, SEE_GONE, SEE_STOPPED, SEE_ALIVE } see_life;
 see_life see_life_of(const lk_party *party);
 
 /*
