@@ -502,7 +502,7 @@ static void happen(calls *c)
         block(c, 3);
     else if (chance(c, 12) == 0 && twin_is_blocked(c->t, 3))
         twin_unblock(c->t, 3, chance(c, 2) ? "TIMEOUT" : "ERROR");
-    if (chance(c, 20) == 0)
+    if (chance(c, 10) == 0)
         set_rights(c);
     if (chance(c, 60) == 0)
         twin_remove_user(c->t, "u");
