@@ -183,7 +183,7 @@ script_make(script *s, const struct row *row, char *body, unsigned index)
                           .index = index};
     s->script = &s->own;
     s->is_layout3 = true;
-    strcpy(s->family, row->family);
+    (void)snprintf(s->family, sizeof(s->family), "%s", row->family);
     s->key_count = roles_read(row->keys, s->keys, &needed_keys);
     s->arg_count = roles_read(row->args, s->args, &s->args_needed);
 }

@@ -242,7 +242,7 @@ static void reply_most(sim_call *call, const sim_map *hash, uint64_t count,
     for (const sim_entry *at = hash->first; at != NULL; at = at->next)
         all[left++] = at;
     sim_reply_array(call, count * (with_values ? 2 : 1));
-    for (; count > 0; count--) {
+    for (; count > 0 && left > 0; count--) {
         size_t index = sim_random(&call->server->shuffle) % left;
 
         reply_entry(call, all[index], with_values);
