@@ -2,8 +2,15 @@
 #include "support/made.h"
 
 #include "support/check.h"
+#include "support/wait.h"
 
-enum { CLIENTS = 64, LOCKS = 512, LONG_MS = 60000 };
+enum {
+    CLIENTS = 64,
+    LOCKS = 512,
+    LONG_MS = 60000,
+    COMMAND_MS = 2000, /* the library's default */
+    COMMAND_MOST_MS = 20000
+};
 
 static lk_client *clients[CLIENTS];
 static size_t client_count;
@@ -20,12 +27,25 @@ int made_end(void **state)
     return 0;
 }
 
+/* As patient as the default is on a machine with time. */
+static uint64_t command_ms(void)
+{
+    uint64_t ms = wait_limit_ms(COMMAND_MS);
+
+    return ms < COMMAND_MOST_MS ? ms : COMMAND_MOST_MS;
+}
+
 lk_client *made_client(const char *url, const lk_client_options *options)
 {
+    lk_client_options patient = {LK_CLIENT_OPTIONS_INIT};
     lk_client *client = NULL;
 
+    if (options != NULL)
+        patient = *options;
+    if (patient.command_timeout_ms == 0)
+        patient.command_timeout_ms = command_ms();
     assert_true(client_count < CLIENTS);
-    assert_status(lk_client_open(&client, url, options), LK_OK);
+    assert_status(lk_client_open(&client, url, &patient), LK_OK);
     clients[client_count++] = client;
     return client;
 }

@@ -14,7 +14,8 @@ int made_end(void **state);
 
 #define MADE_TEST(name) CHECK_TEST_OF(name, NO_STATE, NULL, made_end)
 
-/* options may be NULL. It is not waited for. */
+/* options may be NULL. It is not waited for. Unless they name a command_timeout_ms, it
+   is one that a machine without time keeps too. */
 lk_client *made_client(const char *url, const lk_client_options *options);
 
 /* Ends a client before the end of the test; its locks may end later. */

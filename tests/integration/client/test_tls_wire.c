@@ -130,9 +130,12 @@ TEST(a_handshake_that_is_cut_is_begun_again)
 
 TEST(one_that_is_cut_again_and_again_is_told)
 {
+    lk_client *client;
+
     proxy_cut(w->proxy, PROXY_ALL, PROXY_REPLIES, 60);
-    assert_status(lk_client_wait_ready(open_at(w, "localhost", "", NULL),
-                                       wait_scaled_ms(500)),
+    client = open_at(w, "localhost", "", NULL);
+    assert_true(proxy_wait_accepted(w->proxy, 3, DEADLINE_MS));
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(500)),
                   LK_ETIMEDOUT);
     assert_non_null(
         strstr(lk_last_error(), "the connection ended in the TLS handshake"));
