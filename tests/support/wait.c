@@ -89,6 +89,8 @@ static double pace(void)
     return known;
 }
 
+static _Atomic double least_crowd = 1.0;
+
 /* How many threads are ready to run for each processor, or how long work takes; 1 if
    this machine has time. */
 static double crowd(void)
@@ -99,7 +101,7 @@ static double crowd(void)
 
     if (slow > each)
         each = slow;
-    return each > 1.0 ? each : 1.0;
+    return each > least_crowd ? each : least_crowd;
 }
 
 static unsigned lease_ms;
@@ -112,6 +114,9 @@ static void lease_choose(void)
     if (quarters > QUARTERS_MOST)
         quarters = QUARTERS_MOST;
     lease_ms = 1000 + (unsigned)(wait_scaled_ms(QUARTER_MS) * quarters);
+    /* The lease stays, and what waits for its end has to be longer. */
+    if (quarters > 2)
+        least_crowd = quarters / 2;
 }
 
 unsigned wait_lease_ms(void)

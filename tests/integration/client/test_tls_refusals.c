@@ -66,7 +66,8 @@ static lk_client *open_with(locking *f, const char *options)
 
 static void assert_works(locking *f, lk_client *client)
 {
-    lk_status status = lk_client_wait_ready(client, wait_scaled_ms(READY_MS));
+    lk_status status =
+        lk_client_wait_ready(client, (int64_t)wait_limit_ms(READY_MS));
 
     if (status != LK_OK)
         fail_msg("%s", lk_last_error());

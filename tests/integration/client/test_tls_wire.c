@@ -76,7 +76,7 @@ static lk_client *open_at(const wire *w, const char *host, const char *options,
 
 static void assert_ready(lk_client *client)
 {
-    if (lk_client_wait_ready(client, wait_scaled_ms(READY_MS)) != LK_OK)
+    if (lk_client_wait_ready(client, (int64_t)wait_limit_ms(READY_MS)) != LK_OK)
         fail_msg("%s", lk_last_error());
 }
 
