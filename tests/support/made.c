@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/made.h"
 
+#include <string.h>
+
 #include "support/check.h"
 #include "support/wait.h"
 
 enum {
     CLIENTS = 64,
     LOCKS = 512,
+    CALLS = 64,
     LONG_MS = 60000,
     COMMAND_MS = 2000, /* the library's default */
     COMMAND_MOST_MS = 20000
@@ -16,6 +19,8 @@ static lk_client *clients[CLIENTS];
 static size_t client_count;
 static lk_lock *locks[LOCKS];
 static size_t lock_count;
+static call calls[CALLS];
+static size_t call_count;
 
 int made_end(void **state)
 {
@@ -24,6 +29,8 @@ int made_end(void **state)
         lk_lock_free(locks[--lock_count]);
     while (client_count > 0)
         lk_client_free(clients[--client_count]);
+    memset(calls, 0, sizeof(calls));
+    call_count = 0;
     return 0;
 }
 
@@ -57,6 +64,12 @@ void made_free_client(lk_client *client)
             clients[i] = NULL;
     }
     lk_client_free(client);
+}
+
+call *made_call(void)
+{
+    assert_true(call_count < CALLS);
+    return &calls[call_count++];
 }
 
 lk_lock *made_lock(lk_client *client, const char *name)

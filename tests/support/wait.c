@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 enum {
-    CROWD_POLLS = 50, /* so often it is looked how busy the machine is */
+    /* So often, or after as many ms, it is looked how busy the machine is. */
+    CROWD_POLLS = 50,
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
     QUARTER_MS = 250,
     QUARTERS_MOST = 24,
@@ -140,16 +141,18 @@ wait_span wait_begin(unsigned deadline_ms)
 
 bool wait_goes_on(wait_span *span)
 {
-    uint64_t now = wait_now_ms();
+    uint64_t now = wait_now_ms(), passed = now - span->before;
 
     if (span->left_ms <= 0)
         return false;
-    span->left_ms -= (double)(now - span->before) / span->each;
+    /* A condition may take longer to ask for than all other polls. */
+    if (!span->is_window &&
+        (++span->polls % CROWD_POLLS == 0 || passed > CROWD_POLLS))
+        span->each = crowd();
+    span->left_ms -= (double)passed / span->each;
     span->before = now;
     if (span->left_ms <= 0)
         return true;
-    if (!span->is_window && ++span->polls % CROWD_POLLS == 0)
-        span->each = crowd();
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return true;
 }

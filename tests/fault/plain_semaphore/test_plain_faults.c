@@ -245,7 +245,7 @@ FAULT(what_an_acquire_in_doubt_took_is_given_back)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms =
-                                           wait_scaled_ms(1500)};
+                                           wait_limit_ms(1500)};
     lk_plain_semaphore *semaphore = far_with(f, &options);
     call c = {0};
 
@@ -289,7 +289,7 @@ FAULT(an_acquire_that_comes_late_meets_a_tombstone)
     assert_soon(proxy_delivered(the_proxy, COMMAND, PROXY_REQUESTS) ==
                     proxy_received(the_proxy, COMMAND, PROXY_REQUESTS),
                 SOON_MS);
-    plain_take(semaphore, 1, (int64_t)wait_scaled_ms(5000));
+    plain_take(semaphore, 1, (int64_t)wait_limit_ms(5000));
     plain_wait_value(f, status == LK_OK ? 2 : 4);
 }
 

@@ -16,7 +16,7 @@ static lk_redlock_options quick(void)
     lk_redlock_options options = redlocking_options();
 
     options.lease_ms = 600000; /* what is left behind does not go by itself */
-    options.node_timeout_ms = wait_scaled_ms(NODE_MS);
+    options.node_timeout_ms = wait_limit_ms(NODE_MS);
     return options;
 }
 

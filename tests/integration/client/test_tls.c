@@ -65,7 +65,8 @@ open_at(locking *f, const char *host, uint16_t port, const char *ca)
 
     (void)snprintf(url, sizeof(url),
                    "rediss://%s:%u?tls_ca_file=%s&connect_timeout_ms=%u", host,
-                   port, certificates_path(path, ca), wait_scaled_ms(2000));
+                   port, certificates_path(path, ca),
+                   (unsigned)wait_limit_ms(2000));
     return locking_open_url(f, url, NULL);
 }
 
@@ -435,7 +436,9 @@ TEST(memory_that_is_missing_once_does_no_harm)
         lk__mem_fail(one_fails);
         status = lk_client_open(&client, url, NULL);
         if (status == LK_OK)
-            assert_status(lk_client_wait_ready(client, READY_MS), LK_OK);
+            assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(
+                                                           READY_MS)),
+                          LK_OK);
         else
             assert_status(status, LK_ENOMEM);
         lk__mem_fail(NULL);

@@ -47,9 +47,10 @@ static int setup(void **state)
 static lk_client *open_with(locking *f, const char *options)
 {
     char url[640];
-    int size = snprintf(url, sizeof(url),
-                        "rediss://localhost:%u?connect_timeout_ms=%u",
-                        server_tls_port(tls_server), wait_scaled_ms(2000));
+    int size =
+        snprintf(url, sizeof(url),
+                 "rediss://localhost:%u?connect_timeout_ms=%u",
+                 server_tls_port(tls_server), (unsigned)wait_limit_ms(2000));
     size_t at = (size_t)size;
 
     for (; *options != '\0'; options++) {

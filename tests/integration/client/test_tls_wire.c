@@ -69,8 +69,8 @@ static lk_client *open_at(const wire *w, const char *host, const char *options,
     (void)snprintf(url, sizeof(url),
                    "rediss://%s:%u?tls_ca_file=%s&connect_timeout_ms=%u%s",
                    host, proxy_port(w->proxy),
-                   certificates_path(path, "ca.crt"), wait_scaled_ms(2000),
-                   options);
+                   certificates_path(path, "ca.crt"),
+                   (unsigned)wait_limit_ms(2000), options);
     return locking_open_url(w->base, url, more);
 }
 
@@ -185,7 +185,8 @@ TEST(a_goodbye_without_an_end_is_an_end)
         lk_hold *hold;
 
         tls_front_says_goodbye(w->front, true);
-        assert_status(lk_lock_acquire(lock, wait_scaled_ms(5000), NULL, &hold),
+        assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(5000), NULL,
+                                      &hold),
                       LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
         assert_int_equal(locking_stats(client).disconnects, 1);
