@@ -190,10 +190,10 @@ static void show_rows(const cli *c, const lk_party *party, input *in)
         rows[i] = (see_row){.entry = &entries[i], .rate = -1};
     }
     sheet_open(&s);
-    see_put_rows(c, s.to, &all, ROWS, columns);
+    see_put_rows(c, s.to, &all, ROWS, columns, true);
     check_lines(&s, columns);
     sheet_open(&s);
-    see_put_rows(c, s.to, &all, ROWS, CLI_UNBOUND);
+    see_put_rows(c, s.to, &all, ROWS, CLI_UNBOUND, true);
     check_lines(&s, 0);
     sheet_open(&s);
     see_json_rows(s.to, &all, NULL);

@@ -20,7 +20,8 @@ static const struct row {
     {{"latch/arm", "latch3", "N x c", "op count arming nonce ttl channel"},
      {"latch/arrive", "latch3", "N x c", "claim count nonce ttl channel"},
      {"latch/delete", "latch3", "N x c", "life channel news word"},
-     {"latch/down", "latch3", "N x c m", "op count settled word"},
+     {"latch/down", "latch3", "N x c m",
+      "op count settled life channel news word"},
      {"latch/open", "latch3", "N x c", "life channel news word"},
      {"latch/quit", "latch3", "N x c", "claim"},
      {"latch/wait", "latch3", "N x c", "spinner nonce life"},
@@ -182,7 +183,7 @@ script_make(script *s, const struct row *row, char *body, unsigned index)
                           .index = index};
     s->script = &s->own;
     s->is_layout3 = true;
-    strcpy(s->family, row->family);
+    (void)snprintf(s->family, sizeof(s->family), "%s", row->family);
     s->key_count = roles_read(row->keys, s->keys, &needed_keys);
     s->arg_count = roles_read(row->args, s->args, &s->args_needed);
 }
@@ -211,7 +212,7 @@ unsigned layout3_read(script *scripts, unsigned index)
 
 /* ---- claims and members ------------------------------------------------- */
 
-/* One of twelve; the last one is kept. */
+/* One of six; the last one is kept. */
 static void claim_draw(words *w)
 {
     char client[33];
@@ -219,7 +220,7 @@ static void claim_draw(words *w)
     memset(client, "abc"[words_chance(w, 3)], 32);
     client[32] = '\0';
     snprintf(w->claim, sizeof(w->claim), "%s:%016u", client,
-             1 + words_chance(w, 4));
+             1 + words_chance(w, 2));
 }
 
 static void add_client(words *w)
@@ -268,11 +269,13 @@ static void add_member(words *w)
                 nonce);
 }
 
+/* Most often each claim has a need of its own. */
 static unsigned need_draw(words *w)
 {
-    static const unsigned needs[] = {1, 1, 1, 2, 2, 3, 20, 1000};
+    static const unsigned needs[] = {1, 2, 3, 20, 1000};
 
-    return needs[words_chance(w, 8)];
+    return words_chance(w, 8) == 0 ? needs[words_chance(w, 5)]
+                                   : (unsigned)strtoul(w->claim + 33, NULL, 10);
 }
 
 /* A member of a semaphore. */
@@ -287,7 +290,7 @@ static void add_asking(words *w)
 static void add_asked(words *w)
 {
     if (words_chance(w, 3) == 0)
-        words_print(w, "%04u", need_draw(w));
+        words_print(w, "%04u", 1 + words_chance(w, 3));
     else
         add_asking(w);
 }
@@ -422,6 +425,7 @@ void layout3_key(words *w, const char *family, unsigned name, const char *role)
 {
     char timeout[96];
 
+    name /= 2; /* so more is done to each */
     if (strcmp(role, "T") != 0) {
         words_key(w, family, name, role);
         return;
@@ -446,7 +450,7 @@ void layout3_argument(words *w, const char *called, unsigned name)
         }
     }
     if (strcmp(called, "base") == 0)
-        words_key(w, "rwlock3", name, "");
+        words_key(w, "rwlock3", name / 2, "");
     else if (strcmp(called, "channel") == 0 || strcmp(called, "news") == 0)
         words_argument(w, "channel", name);
     else

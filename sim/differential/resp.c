@@ -155,17 +155,61 @@ static bool is_same_scan(sim_str left, sim_str right)
     return is_same;
 }
 
+/* Whether no field of a has another value in b, nor stands in a twice. */
+static bool
+is_choice_beside(const sim_str *a, const sim_str *b, size_t count, size_t step)
+{
+    for (size_t i = 0; i < count; i += step) {
+        for (size_t j = 0; j < count; j += step) {
+            if ((j < i && sim_str_equal(a[i], a[j])) ||
+                (sim_str_equal(a[i], b[j]) &&
+                 !sim_str_equal(a[i + step - 1], b[j + step - 1])))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Fields that were picked by chance, as many and each once. */
+static bool is_same_choice(sim_str left, sim_str right, size_t step)
+{
+    size_t count_a, count_b;
+    sim_str *a = resp_elements(left, &count_a);
+    sim_str *b = resp_elements(right, &count_b);
+    bool is_same = count_a > 0 && count_a == count_b && count_a % step == 0 &&
+                   is_choice_beside(a, b, count_a, step) &&
+                   is_choice_beside(b, a, count_a, step);
+
+    free(a);
+    free(b);
+    return is_same;
+}
+
+/* HRANDFIELD with a count above 1: of most fields a table is made. Otherwise both
+   draw the same. */
+static bool is_open_choice(const sim_str *words, size_t count)
+{
+    int64_t fields;
+
+    return count > 2 && sim_str_is(resp_string(words[0]), "HRANDFIELD") &&
+           sim_integer_read(resp_string(words[2]), &fields) && fields > 1;
+}
+
 bool resp_is_same(sim_str request, sim_str a, sim_str b)
 {
     size_t count, step;
     sim_str *words;
     sim_str name;
+    bool is_choice;
 
     if (sim_str_equal(a, b))
         return true;
     words = resp_elements(request, &count);
     name = resp_string(words[0]);
+    is_choice = is_open_choice(words, count);
     free(words);
+    if (is_choice)
+        return is_same_choice(a, b, count > 3 ? 2 : 1);
     if (sim_str_is(name, "ZSCAN"))
         return is_same_scan(a, b);
     step = open_order(name);

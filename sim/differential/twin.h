@@ -12,7 +12,8 @@
  * real server does not promise. What the other lines heard meanwhile is
  * compared too. Hashes never become tables, whose order is by chance, so that
  * scripts see the same order in both; and HRANDFIELD of both draws the same
- * numbers (wallclock.c), so that scripts find the same fields.
+ * numbers (wallclock.c), so that scripts find the same fields, but where they ask for
+ * most of them.
  *
  * The first difference is told on stderr, with what was asked before it, and
  * is kept: twin_differs() stays true, and nothing more is run.

@@ -220,7 +220,7 @@ struct sim_server {
     sim_engine *engine;
     uint64_t (*now)(void *data);
     void *data;
-    uint64_t random;
+    uint64_t random, shuffle;         /* two sources of chance */
     uint64_t now_us;                  /* of the command under way */
     sim_map databases[SIM_DATABASES]; /* of sim_value */
     sim_map scripts;                  /* sha1 to sim_script */

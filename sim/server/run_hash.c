@@ -2,6 +2,8 @@
 
 /* Commands on hashes. */
 
+#include <stdlib.h>
+
 #include "server/commands.h"
 
 /* Returns 1 if the field is new. */
@@ -166,10 +168,13 @@ void sim_run_hincrby(sim_call *call)
 /* ---- HRANDFIELD --------------------------------------------------------- */
 
 /*
- * Fields by chance, of as many numbers of the server's random source and by the same
- * sums as the real server has for a small hash: from the same numbers follow the
- * same fields.
+ * Fields by chance. One, some with repetitions, and a few of many are picked by as many
+ * numbers of the server's random source and by the same sums as the real server
+ * has for a small hash: from the same numbers follow the same fields. Of most of them
+ * the real one makes a table, whose order nobody knows.
  */
+
+enum { FEW = 3 }; /* a few: less than one in so many */
 
 /* As rand(). */
 enum { MOST_DRAWN = INT32_MAX };
@@ -204,24 +209,46 @@ reply_any(sim_call *call, const sim_map *hash, uint64_t count, bool with_values)
         reply_entry(call, any_field(call, hash), with_values);
 }
 
-/* So many different ones, in their order; all of them without a chance. */
-static void reply_different(sim_call *call, const sim_map *hash, uint64_t count,
-                            bool with_values)
+static void reply_every(sim_call *call, const sim_map *hash, bool with_values)
+{
+    sim_reply_array(call, hash->count * (with_values ? 2 : 1));
+    for (const sim_entry *at = hash->first; at != NULL; at = at->next)
+        reply_entry(call, at, with_values);
+}
+
+/* So many different ones, in their order. */
+static void
+reply_few(sim_call *call, const sim_map *hash, uint64_t count, bool with_values)
 {
     size_t left = hash->count;
-    bool is_chance = count < left;
 
-    if (count > left)
-        count = left;
     sim_reply_array(call, count * (with_values ? 2 : 1));
     for (const sim_entry *at = hash->first; count > 0; at = at->next) {
-        if (!is_chance ||
-            (double)draw(call) / MOST_DRAWN <= (double)count / (double)left) {
+        if ((double)draw(call) / MOST_DRAWN <= (double)count / (double)left) {
             reply_entry(call, at, with_values);
             count--;
         }
         left--;
     }
+}
+
+/* So many different ones, in any order. */
+static void reply_most(sim_call *call, const sim_map *hash, uint64_t count,
+                       bool with_values)
+{
+    const sim_entry **all = sim_alloc(hash->count * sizeof(void *));
+    size_t left = 0;
+
+    for (const sim_entry *at = hash->first; at != NULL; at = at->next)
+        all[left++] = at;
+    sim_reply_array(call, count * (with_values ? 2 : 1));
+    for (; count > 0 && left > 0; count--) {
+        size_t index = sim_random(&call->server->shuffle) % left;
+
+        reply_entry(call, all[index], with_values);
+        all[index] = all[--left];
+    }
+    free(all);
 }
 
 /* Argument 2, and WITHVALUES behind it. */
@@ -247,6 +274,20 @@ count_read(sim_call *call, int64_t *ret_count, bool *ret_with_values)
     else
         return true;
     return false;
+}
+
+static void
+reply_some(sim_call *call, const sim_map *hash, int64_t count, bool with_values)
+{
+    if (count < 0 || count == 1)
+        reply_any(call, hash, (uint64_t)(count < 0 ? -count : count),
+                  with_values);
+    else if ((uint64_t)count >= hash->count)
+        reply_every(call, hash, with_values);
+    else if ((uint64_t)count * FEW > hash->count)
+        reply_most(call, hash, (uint64_t)count, with_values);
+    else
+        reply_few(call, hash, (uint64_t)count, with_values);
 }
 
 static void reply_one(sim_call *call)
@@ -276,9 +317,6 @@ void sim_run_hrandfield(sim_call *call)
         return;
     if (value == NULL || count == 0)
         sim_reply_array(call, 0);
-    else if (count < 0 || count == 1)
-        reply_any(call, &value->map, (uint64_t)(count < 0 ? -count : count),
-                  with_values);
     else
-        reply_different(call, &value->map, (uint64_t)count, with_values);
+        reply_some(call, &value->map, count, with_values);
 }

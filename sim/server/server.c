@@ -107,6 +107,7 @@ sim_server *sim_server_new(sim_engine *engine, uint64_t seed,
 
     server->engine = engine;
     server->random = seed;
+    server->shuffle = ~seed;
     server->now = now;
     server->data = data;
     for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)

@@ -80,7 +80,6 @@ static void put_hold(const errand *e, uint64_t fence)
         cli_json_count(&json, "fence", fence);
         cli_json_text(&json, "hold", e->text);
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     } else if (e->chosen.exports) {
         cli_eval_export("LATCHKEY_HOLD", e->text);
         cli_eval_export("LATCHKEY_NAME", e->name);

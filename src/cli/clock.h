@@ -17,6 +17,20 @@ static inline int64_t cli_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static inline uint64_t cli_now_ms(void)
+{
+    return (uint64_t)(cli_now_ns() / 1000000);
+}
+
+/* What the host takes to be the time of day, in milliseconds of Unix time. */
+static inline int64_t cli_unix_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* A pause of a command that looks again and again; a signal ends it early. */
 static inline void cli_pass_ms(uint64_t ms)
 {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cause.h"
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/connect.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -88,28 +88,21 @@ static void put_line(const char *text)
 
 bool cli_log_begin(cli_log *log, const cli *c, const char *level)
 {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     log->text = NULL;
     log->json = (cli_json){.to = open_memstream(&log->text, &log->size)};
     if (log->json.to == NULL)
         return false;
     cli_json_open(&log->json, NULL, '{');
-    cli_json_number(&log->json, "unix_ms",
-                    (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    cli_json_number(&log->json, "unix_ms", cli_unix_ms());
     cli_json_text(&log->json, "level", level);
-    if (c->command != NULL)
-        cli_json_text(&log->json, "command", c->command->name);
-    else
-        cli_json_null(&log->json, "command");
+    cli_json_words(&log->json, "command",
+                   c->command != NULL ? c->command->name : NULL);
     return true;
 }
 
 void cli_log_end(cli_log *log)
 {
     cli_json_close(&log->json, '}');
-    cli_json_line(&log->json);
     if (fclose(log->json.to) == 0)
         (void)fwrite(log->text, 1, log->size, stderr);
     free(log->text);
@@ -126,10 +119,7 @@ static void put_json(const cli *c, const char *level, char *text)
     if (!cli_log_begin(&log, c, level))
         return;
     cli_json_text(&log.json, "message", text);
-    if (advice != NULL)
-        cli_json_text(&log.json, "advice", advice + 3);
-    else
-        cli_json_null(&log.json, "advice");
+    cli_json_words(&log.json, "advice", advice != NULL ? advice + 3 : NULL);
     cli_log_end(&log);
 }
 

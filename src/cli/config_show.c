@@ -9,9 +9,9 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/json.h"
-#include "cli/output.h"
 #include "cli/password.h"
 #include "cli/see/see.h"
+#include "cli/view.h"
 
 typedef struct choices {
     bool explains;
@@ -35,40 +35,36 @@ show_text(const cli_setting *setting, const char *text, char *room, size_t size)
                : "(not understood: see `latchkey config url`)";
 }
 
-static void put_plain(const cli *c, const cli_setting *setting,
-                      const char *text, const char *from, bool explains)
-{
-    see_page page;
-    FILE *to;
+/* What is told of a setting. */
+typedef struct told {
+    const char *key, *value, *from, *help;
+} told;
 
-    (void)printf("%s = ", setting->key);
-    cli_put_clean(stdout, text);
-    (void)fputc('\n', stdout);
-    if (!explains)
-        return;
-    to = see_page_begin(&page, c, stdout);
-    (void)fputs("    from ", to);
-    cli_put_clean(to, from);
-    (void)fprintf(to, "\n    %s\n", setting->help);
-    see_page_end(&page);
-}
-
-static void put_json(cli_json *json, const cli_setting *setting,
-                     const char *text, const char *from)
-{
-    cli_json_open(json, setting->key, '{');
-    cli_json_text(json, "value", text);
-    cli_json_text(json, "from", from);
-    cli_json_close(json, '}');
-}
+static const cli_field fields[] = {
+    {"key", CLI_UNIT_STRING, offsetof(told, key), 0},
+    {"value", CLI_UNIT_STRING, offsetof(told, value), 1},
+    {"from", CLI_UNIT_STRING, offsetof(told, from), 1},
+    {"help", CLI_UNIT_STRING, offsetof(told, help), 0},
+    {.key = NULL},
+};
 
 static void put(const cli *c, cli_json *json, const cli_setting *setting,
                 const char *text, const char *from, bool explains)
 {
-    if (c->json)
-        put_json(json, setting, text, from);
-    else
-        put_plain(c, setting, text, from, explains);
+    const told t = {setting->key, text, from, setting->help};
+    see_page page;
+    FILE *to;
+
+    if (c->json) {
+        cli_json_record(json, setting->key, fields, 1, &t);
+        return;
+    }
+    cli_put_view(stdout, "{key} = {value}\n", fields, &t);
+    if (!explains)
+        return;
+    to = see_page_begin(&page, c, stdout);
+    cli_put_view(to, "    from {from}\n    {help}\n", fields, &t);
+    see_page_end(&page);
 }
 
 static int
@@ -147,7 +143,6 @@ static int run(cli *c, int argc, char **argv)
         code = show_password(c, (cli_password_kind)i, &json, chosen.explains);
     if (c->json) {
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     }
     return code;
 }

@@ -12,7 +12,7 @@
 typedef struct ended {
     char revoked[96]; /* the owner, where it is still there, to be given back */
     char by[256];     /* who has ended it; "" where that is not known */
-    char now[SEE_PARTY_SIZE + 64]; /* who holds the name now; "": not known */
+    char now[SEE_HELD_SIZE + 16]; /* who holds the name now; "": not known */
 } ended;
 
 /* Whether a text is of this owner, whose id is one of its words. */
@@ -51,8 +51,7 @@ ask_log(ended *it, lk_client *client, const char *name, const char *text)
 
 static void tell_holders(ended *it, const lk_info *info, const char *text)
 {
-    char party[SEE_PARTY_SIZE];
-    char more[32] = "";
+    char held[SEE_HELD_SIZE];
 
     for (size_t i = 0; i < info->holder_count; i++) {
         const lk_party *holder = info->holders[i];
@@ -65,11 +64,8 @@ static void tell_holders(ended *it, const lk_info *info, const char *text)
         (void)snprintf(it->now, sizeof(it->now), "; nobody holds it now");
         return;
     }
-    see_party_words(party, info->holders[0]);
-    if (info->holder_count > 1)
-        (void)snprintf(more, sizeof(more), " and %zu more",
-                       info->holder_count - 1);
-    (void)snprintf(it->now, sizeof(it->now), "; held now by %s%s", party, more);
+    see_held_words(held, info, "");
+    (void)snprintf(it->now, sizeof(it->now), "; held now by %s", held);
 }
 
 static void

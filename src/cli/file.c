@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,4 +82,24 @@ int cli_file_read(const cli *c, const char *path, cli_file_kind kind,
         code = read_text(c, path, fd, text, size);
     (void)close(fd);
     return -code;
+}
+
+bool cli_file_put(const char *path, const char *text)
+{
+    char *made = NULL;
+    int fd =
+        asprintf(&made, "%s.XXXXXX", path) > 0 ? mkostemp(made, O_CLOEXEC) : -1;
+    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool is_good = to != NULL && fchmod(fd, 0644) == 0 &&
+                   fputs(text, to) >= 0 && fflush(to) == 0 && fsync(fd) == 0;
+    int error;
+
+    is_good = to != NULL && fclose(to) == 0 && is_good;
+    is_good = is_good && rename(made, path) == 0;
+    error = errno;
+    if (!is_good && fd >= 0)
+        (void)unlink(made);
+    free(made);
+    errno = error;
+    return is_good;
 }

@@ -23,4 +23,8 @@ typedef enum cli_file_kind {
 int cli_file_read(const struct cli *c, const char *path, cli_file_kind kind,
                   char *text, size_t size);
 
+/* Writes a file that everybody may read: a reader finds the old one or this one,
+   never a part. False: errno says why. */
+bool cli_file_put(const char *path, const char *text);
+
 #endif /* LK_CLI_FILE_H */

@@ -55,18 +55,29 @@ void cli_json_open(cli_json *json, const char *key, char bracket)
     begin(json, key);
     (void)fputc(bracket, json->to);
     json->needs_comma = false;
+    json->depth++;
 }
 
 void cli_json_close(cli_json *json, char bracket)
 {
     (void)fputc(bracket, json->to);
-    json->needs_comma = true;
+    json->needs_comma = --json->depth > 0;
+    if (!json->needs_comma)
+        (void)fputc('\n', json->to);
 }
 
 void cli_json_text(cli_json *json, const char *key, const char *text)
 {
     begin(json, key);
     put_string(json->to, text);
+}
+
+void cli_json_words(cli_json *json, const char *key, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        cli_json_null(json, key);
+    else
+        cli_json_text(json, key, text);
 }
 
 void cli_json_count(cli_json *json, const char *key, uint64_t number)
@@ -79,6 +90,15 @@ void cli_json_number(cli_json *json, const char *key, int64_t number)
 {
     begin(json, key);
     (void)fprintf(json->to, "%" PRId64, number);
+}
+
+void cli_json_known(cli_json *json, const char *key, bool is_known,
+                    int64_t number)
+{
+    if (is_known)
+        cli_json_number(json, key, number);
+    else
+        cli_json_null(json, key);
 }
 
 void cli_json_real(cli_json *json, const char *key, double number)
@@ -97,10 +117,4 @@ void cli_json_null(cli_json *json, const char *key)
 {
     begin(json, key);
     (void)fputs("null", json->to);
-}
-
-void cli_json_line(cli_json *json)
-{
-    (void)fputc('\n', json->to);
-    json->needs_comma = false;
 }

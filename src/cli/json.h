@@ -17,18 +17,23 @@
 typedef struct cli_json {
     FILE *to;
     bool needs_comma;
+    unsigned depth;
 } cli_json;
 
+/* The outermost that is closed ends the document, and its line. */
 void cli_json_open(cli_json *json, const char *key, char bracket);
 void cli_json_close(cli_json *json, char bracket);
 void cli_json_text(cli_json *json, const char *key, const char *text);
+/* Null if it is not known. */
+void cli_json_known(cli_json *json, const char *key, bool is_known,
+                    int64_t number);
+
+/* Null if it is NULL or empty. */
+void cli_json_words(cli_json *json, const char *key, const char *text);
 void cli_json_count(cli_json *json, const char *key, uint64_t number);
 void cli_json_number(cli_json *json, const char *key, int64_t number);
 void cli_json_real(cli_json *json, const char *key, double number);
 void cli_json_bool(cli_json *json, const char *key, bool is_true);
 void cli_json_null(cli_json *json, const char *key);
-
-/* Ends the document, or one line of several. */
-void cli_json_line(cli_json *json);
 
 #endif /* LK_CLI_JSON_H */

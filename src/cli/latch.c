@@ -111,7 +111,6 @@ static void put_json(const visit *v)
     else
         cli_json_null(&json, "count");
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 static int still_closed(const visit *v)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -100,6 +101,18 @@ const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
     return text;
 }
 
+void cli_put_date(FILE *to, bool has_day, int64_t unix_ms)
+{
+    const time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm local;
+    char text[32] = "?";
+
+    if (localtime_r(&seconds, &local) != NULL)
+        (void)strftime(text, sizeof(text),
+                       has_day ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &local);
+    (void)fputs(text, to);
+}
+
 /* Says at the end of what there is room for that there is more. */
 static void put_mark(char *to, size_t used, size_t size)
 {
@@ -127,6 +140,15 @@ const char *cli_clean(char *to, size_t size, const char *text)
     }
     to[used] = '\0';
     return to;
+}
+
+const char *cli_clean_part(char *to, size_t size, const char *text, int columns)
+{
+    char whole[2560]; /* nothing that others write is as long when cleaned */
+
+    (void)cli_clean(whole, sizeof(whole) - CLI_UTF8_SHOWN, text);
+    cli_utf8_shorten(whole, columns);
+    return cli_clean(to, size, whole);
 }
 
 void cli_put_clean(FILE *to, const char *text)

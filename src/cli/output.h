@@ -62,12 +62,19 @@ void cli_put_filled(FILE *to, const char *text, int at, int columns);
 /* Writes a time as people say it: 0.42 s, 0:26, 3:07, 2:14:05, 3d 4h. */
 const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms);
 
+/* Writes the local time, or day and time, as people and sort(1) read it. */
+void cli_put_date(FILE *to, bool has_day, int64_t unix_ms);
+
 /*
  * Copies text that others wrote for a terminal, which shows it as it is and
  * obeys nothing of it, see cli_utf8_show(). Always ended; cut at a whole
  * character. Returns to.
  */
 const char *cli_clean(char *to, size_t size, const char *text);
+
+/* The same of a part of a line, which has so many columns at most. */
+const char *
+cli_clean_part(char *to, size_t size, const char *text, int columns);
 
 /* Writes cleaned text. */
 void cli_put_clean(FILE *to, const char *text);

@@ -205,46 +205,43 @@ static bool rules_make(rules *r, const cli_scope *scope, const char *primitive)
     return true;
 }
 
-static void put_words(char sign, const words *w)
+/* A list that NULL ends has EVERY one; list: strings. */
+#define EVERY SIZE_MAX
+
+static void put_words(FILE *to, char sign, const void *list, size_t count)
 {
-    for (size_t i = 0; i < w->count; i++)
-        (void)printf(" %c%s", sign, w->all[i]);
-}
+    const char *const *all = list;
 
-enum { NOTE_SIZE = 512 };
-
-static void note_words(char text[NOTE_SIZE], char sign, const char *const *all)
-{
-    for (; *all != NULL; all++) {
-        size_t used = strlen(text);
-
-        (void)snprintf(text + used, NOTE_SIZE - used, " %c%s", sign, *all);
-    }
+    for (size_t i = 0; i < count && all[i] != NULL; i++)
+        (void)fprintf(to, " %c%s", sign, all[i]);
 }
 
 /* As it stands in the sentinels' configuration file. */
 static void note_sentinels(const cli *c)
 {
-    char commands[NOTE_SIZE] = "", channels[NOTE_SIZE] = "";
+    char text[1024] = "";
+    FILE *to = fmemopen(text, sizeof(text), "w");
 
-    note_words(commands, '+', cli_rights_sentinels);
-    note_words(channels, '&', cli_rights_sentinel_channels);
-    cli_note(c,
-             "at the sentinels, behind `user NAME on >PASSWORD`: -@all%s "
-             "resetchannels%s",
-             commands, channels);
+    if (to == NULL)
+        return;
+    put_words(to, '+', cli_rights_sentinels, EVERY);
+    (void)fputs(" resetchannels", to);
+    put_words(to, '&', cli_rights_sentinel_channels, EVERY);
+    (void)fclose(to);
+    cli_note(c, "at the sentinels, behind `user NAME on >PASSWORD`: -@all%s",
+             text);
     cli_note(c, "of these +ping is not needed: without it the sentinels' ACL "
                 "LOG says that it is denied, and that is all");
 }
 
-static void put_text(const cli *c, const rules *r, const cli_scope *scope)
+static void put_rules(const cli *c, const rules *r, const cli_scope *scope)
 {
     (void)fputs("resetkeys", stdout);
-    put_words('~', &r->keys);
+    put_words(stdout, '~', r->keys.all, r->keys.count);
     (void)fputs(" resetchannels", stdout);
-    put_words('&', &r->channels);
+    put_words(stdout, '&', r->channels.all, r->channels.count);
     (void)fputs(" -@all", stdout);
-    put_words('+', &r->commands);
+    put_words(stdout, '+', r->commands.all, r->commands.count);
     (void)fputc('\n', stdout);
     for (const cli_help *help = cli_rights_helpful; help->command != NULL;
          help++)
@@ -258,19 +255,14 @@ static void put_text(const cli *c, const rules *r, const cli_scope *scope)
         note_sentinels(c);
 }
 
-static void put_list(cli_json *json, const char *key, const words *w)
+static void
+put_list(cli_json *json, const char *key, const void *list, size_t count)
 {
-    cli_json_open(json, key, '[');
-    for (size_t i = 0; i < w->count; i++)
-        cli_json_text(json, NULL, w->all[i]);
-    cli_json_close(json, ']');
-}
+    const char *const *all = list;
 
-static void put_fixed(cli_json *json, const char *key, const char *const *all)
-{
     cli_json_open(json, key, '[');
-    for (; *all != NULL; all++)
-        cli_json_text(json, NULL, *all);
+    for (size_t i = 0; i < count && all[i] != NULL; i++)
+        cli_json_text(json, NULL, all[i]);
     cli_json_close(json, ']');
 }
 
@@ -281,19 +273,19 @@ static void put_sentinels(cli_json *json, bool has_sentinels)
         return;
     }
     cli_json_open(json, "sentinels", '{');
-    put_fixed(json, "commands", cli_rights_sentinels);
-    put_fixed(json, "channels", cli_rights_sentinel_channels);
+    put_list(json, "commands", cli_rights_sentinels, EVERY);
+    put_list(json, "channels", cli_rights_sentinel_channels, EVERY);
     cli_json_close(json, '}');
 }
 
-static void put_json(const rules *r, const cli_scope *scope)
+static void put_document(const rules *r, const cli_scope *scope)
 {
     cli_json json = {.to = stdout};
 
     cli_json_open(&json, NULL, '{');
-    put_list(&json, "commands", &r->commands);
-    put_list(&json, "keys", &r->keys);
-    put_list(&json, "channels", &r->channels);
+    put_list(&json, "commands", r->commands.all, r->commands.count);
+    put_list(&json, "keys", r->keys.all, r->keys.count);
+    put_list(&json, "channels", r->channels.all, r->channels.count);
     cli_json_open(&json, "helpful", '[');
     for (const cli_help *help = cli_rights_helpful; help->command != NULL;
          help++) {
@@ -305,7 +297,6 @@ static void put_json(const rules *r, const cli_scope *scope)
     cli_json_close(&json, ']');
     put_sentinels(&json, scope->has_sentinels);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 /* ---- what is asked for -------------------------------------------------------- */
@@ -410,9 +401,9 @@ int cli_rights_put(const cli *c, const cli_scope *scope, const char *primitive)
     if (!rules_make(&r, scope, primitive))
         code = cli_fail(c, CLI_INTERNAL, "out of memory");
     else if (c->json)
-        put_json(&r, scope);
+        put_document(&r, scope);
     else
-        put_text(c, &r, scope);
+        put_rules(c, &r, scope);
     rules_free(&r);
     return code;
 }

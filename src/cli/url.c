@@ -43,7 +43,6 @@ int cli_url_show(cli *c)
         cli_json_text(&json, "url", text);
         cli_json_text(&json, "from", c->resolved_from);
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     } else {
         (void)printf("%s\n", text);
         explain(c, text);

@@ -18,6 +18,5 @@ int cli_version(const cli *c)
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "version", lk_version());
     cli_json_close(&json, '}');
-    cli_json_line(&json);
     return CLI_OK;
 }

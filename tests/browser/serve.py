@@ -66,6 +66,33 @@ def a_revoked_hold_is_called_so(stage, page):
     page.wait_text("No name is in use.")
 
 
+def a_link_opens_its_name(stage, page):
+    """With how it went while the page was there; a lease that ran out is counted."""
+    opened = "document.querySelector('#rows [aria-expanded=true]')"
+    plots = "document.querySelector('#rows .past')"
+    first = stage.hold("lock", "a b/%")
+    page.wait("document.querySelectorAll('#rows button').length === 1")
+    page.value("location.hash = '#' + encodeURIComponent('a b/%')")
+    page.wait(f"{opened}?.textContent === 'a b/%'")
+    page.wait(f"{plots}.querySelectorAll('polyline').length === 3")
+    page.wait(f"{plots}.textContent.includes('Holds: 1, at most 1')")
+    check(page.value("document.querySelector('#rows .more a').hash"
+                     " === location.hash"), "the name's own link is the same")
+    stage.end(first)
+    page.wait_text("No name is in use.")
+    page.value("location.hash = '#soon'")
+    page.wait_text("Not in use, or not shown: soon.")
+    stage.run("acquire", "--lease", "1s", "soon")
+    page.wait(f"{opened}?.textContent === 'soon'")
+    page.wait_text("No name is in use.")
+    second = stage.hold("lock", "soon")
+    page.wait("document.querySelectorAll('#rows button').length === 1")
+    page.value("document.querySelector('#rows button').click()")
+    page.wait(f"{plots}.textContent.includes('Leases that ran out: 1')")
+    stage.end(second)
+    page.wait_text("No name is in use.")
+
+
 def names_shown(page):
     return page.value("[...document.querySelectorAll('#rows .name bdi')]"
                       ".map(e => e.textContent)")
@@ -217,6 +244,7 @@ def main():
         with Page(url) as page:
             it_follows_a_lock(stage, page)
             a_revoked_hold_is_called_so(stage, page)
+            a_link_opens_its_name(stage, page)
             what_others_wrote_is_text(stage, page)
             a_name_that_cannot_be_read_says_why(stage, page)
             text_is_cut_between_what_is_seen(page)

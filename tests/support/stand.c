@@ -444,14 +444,6 @@ uint64_t stand_heard(stand *s, uint64_t since_ms)
         (unsigned long long)since_ms);
 }
 
-/* A server answers behind all that it has found at once, and drops what was closed
-   before it looks again: so the second command finds nothing of that. */
-void stand_settle(stand *s)
-{
-    stand_command(s, "PING");
-    stand_command(s, "PING");
-}
-
 static bool nothing_is_left(void *data)
 {
     stand *s = data;

@@ -144,9 +144,6 @@ uint64_t stand_waiting(stand *s);
 uint64_t stand_clock_ms(stand *s);
 uint64_t stand_heard(stand *s, uint64_t since_ms);
 
-/* Returns when the servers have seen every connection gone that was closed before. */
-void stand_settle(stand *s);
-
 /* Sleeps, for a test whose subject is a span of time. */
 void stand_pass_ms(uint64_t ms);
 

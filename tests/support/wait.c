@@ -2,17 +2,21 @@
 #include "support/wait.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    CROWD_POLLS = 50, /* so often it is looked how busy the machine is */
+    /* So often, or after as many ms, it is looked how busy the machine is. */
+    CROWD_POLLS = 50,
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
     ROUND_MS = 50, /* so much of one round counts: the rest is the machine's */
     QUARTER_MS = 250,
-    QUARTERS_MOST = 8
+    QUARTERS_MOST = 24,
+    WORK_MS = 10,
+    PACE_MS = 5000 /* so long it is known how long work takes */
 };
 
 uint64_t wait_now_ms(void)
@@ -60,13 +64,46 @@ static double threads_ready(void)
     return numbers[NOW] > numbers[LATELY] ? numbers[NOW] : numbers[LATELY];
 }
 
-/* How many threads are ready to run for each processor; 1 if that many may. */
+static double clock_ms(clockid_t clock)
+{
+    struct timespec now;
+
+    if (clock_gettime(clock, &now) != 0)
+        abort();
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* How many times longer than itself a moment's work of this thread takes: a share of a
+   processor, as of a container, is not in the numbers of the machine. Done anew once
+   what is known is old. */
+static double pace(void)
+{
+    static _Atomic double known = 1.0, asked_at = -PACE_MS;
+    double begin = clock_ms(CLOCK_BOOTTIME), work;
+
+    if (begin < asked_at + PACE_MS)
+        return known;
+    asked_at = begin;
+    work = clock_ms(CLOCK_THREAD_CPUTIME_ID) + WORK_MS;
+    while (clock_ms(CLOCK_THREAD_CPUTIME_ID) < work)
+        continue;
+    known = (clock_ms(CLOCK_BOOTTIME) - begin) / WORK_MS;
+    return known;
+}
+
+static _Atomic double least_crowd = 1.0;
+
+/* How many threads are ready to run for each processor, or how long work takes; 1 if
+   this machine has time. */
 static double crowd(void)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     double each = processors > 0 ? threads_ready() / (double)processors : 1.0;
+    double slow = pace();
 
-    return each > 1.0 ? each : 1.0;
+    if (slow > each)
+        each = slow;
+    return each > least_crowd ? each : least_crowd;
 }
 
 static unsigned lease_ms;
@@ -79,6 +116,9 @@ static void lease_choose(void)
     if (quarters > QUARTERS_MOST)
         quarters = QUARTERS_MOST;
     lease_ms = 1000 + (unsigned)(wait_scaled_ms(QUARTER_MS) * quarters);
+    /* The lease stays, and what waits for its end has to be longer. */
+    if (quarters > 2)
+        least_crowd = quarters / 2;
 }
 
 unsigned wait_lease_ms(void)
@@ -102,10 +142,8 @@ wait_span wait_begin(unsigned deadline_ms)
 
 /* What a round took, as far as it counts. A machine that stands still for a minute
    has given nobody a minute's time. */
-static double round_ms(const wait_span *span, uint64_t now)
+static double round_ms(const wait_span *span, uint64_t took)
 {
-    uint64_t took = now - span->before;
-
     if (!span->is_window && took > ROUND_MS)
         took = ROUND_MS;
     return (double)took / span->each;
@@ -113,16 +151,18 @@ static double round_ms(const wait_span *span, uint64_t now)
 
 bool wait_goes_on(wait_span *span)
 {
-    uint64_t now = wait_now_ms();
+    uint64_t now = wait_now_ms(), passed = now - span->before;
 
     if (span->left_ms <= 0)
         return false;
-    span->left_ms -= round_ms(span, now);
+    /* A condition may take longer to ask for than all other polls. */
+    if (!span->is_window &&
+        (++span->polls % CROWD_POLLS == 0 || passed > CROWD_POLLS))
+        span->each = crowd();
+    span->left_ms -= round_ms(span, passed);
     span->before = now;
     if (span->left_ms <= 0)
         return true;
-    if (!span->is_window && ++span->polls % CROWD_POLLS == 0)
-        span->each = crowd();
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return true;
 }

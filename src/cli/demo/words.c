@@ -37,7 +37,6 @@ put_json(const demo *d, const char *key, const char *text, const bool *is_true)
     if (is_true != NULL)
         cli_json_bool(&json, "is_true", *is_true);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 void demo_tell(demo *d, const char *format, ...)

@@ -17,12 +17,8 @@ static void show(const cli *c, const cli_local *local, pid_t pid)
         cli_json_open(&json, NULL, '{');
         cli_json_bool(&json, "running", pid > 0);
         cli_json_text(&json, "socket", local->socket);
-        if (pid > 0)
-            cli_json_number(&json, "pid", pid);
-        else
-            cli_json_null(&json, "pid");
+        cli_json_known(&json, "pid", pid > 0, pid);
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     } else if (pid > 0) {
         (void)printf("running: process %d at unix:%s\n", (int)pid,
                      local->socket);

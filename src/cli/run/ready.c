@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/file.h"
 
 /* What systemd is told, as sd_notify(3) does it. Nobody else has set the variable,
    and systemd gets along without an answer. */
@@ -62,24 +63,6 @@ int run_ready_open(const cli *c, run_ready *ready, const char *name)
     return ready->health != NULL ? listen_at(c, ready) : 0;
 }
 
-/* A reader finds all of it, or no file. */
-static bool put_file(const char *path, const char *text)
-{
-    char made[4096];
-    FILE *to;
-    bool is_good;
-
-    (void)snprintf(made, sizeof(made), "%s.%ld", path, (long)getpid());
-    to = fopen(made, "we");
-    if (to == NULL)
-        return false;
-    is_good = fputs(text, to) >= 0;
-    is_good = fclose(to) == 0 && is_good && rename(made, path) == 0;
-    if (!is_good)
-        (void)unlink(made);
-    return is_good;
-}
-
 int run_ready_on(const cli *c, run_ready *ready, const char *fence)
 {
     char text[512];
@@ -89,7 +72,7 @@ int run_ready_on(const cli *c, run_ready *ready, const char *fence)
         return 0;
     ready->is_on = true;
     (void)snprintf(text, sizeof(text), "%s\n", fence);
-    if (ready->file != NULL && !put_file(ready->file, text))
+    if (ready->file != NULL && !cli_file_put(ready->file, text))
         return cli_fail(c, CLI_CONFIG, "%s: %s", ready->file, strerror(errno));
     body = ready->http != NULL ? strdup(text) : NULL;
     if (body != NULL)

@@ -391,6 +391,7 @@ static void put_status(const run *r, int code)
 {
     int64_t now = cli_now_ns();
     int64_t held = r->held_ns != 0 ? r->held_ns : now;
+    const bool is_ended = r->outcome == RUN_ENDED;
     cli_json json = {.needs_comma = false};
 
     if (r->options.status_fd == NO_STATUS_FD)
@@ -403,18 +404,13 @@ static void put_status(const run *r, int code)
     cli_json_number(&json, "exit", code);
     cli_json_text(&json, "kind", cli_subject_noun(r->options.kind));
     cli_json_text(&json, "name", r->name);
-    if (r->outcome == RUN_ENDED && WIFEXITED(r->status))
-        cli_json_number(&json, "code", WEXITSTATUS(r->status));
-    else
-        cli_json_null(&json, "code");
-    if (r->outcome == RUN_ENDED && WIFSIGNALED(r->status))
-        cli_json_number(&json, "signal", WTERMSIG(r->status));
-    else
-        cli_json_null(&json, "signal");
+    cli_json_known(&json, "code", is_ended && WIFEXITED(r->status),
+                   WEXITSTATUS(r->status));
+    cli_json_known(&json, "signal", is_ended && WIFSIGNALED(r->status),
+                   WTERMSIG(r->status));
     cli_json_number(&json, "waited_ms", (held - r->begun_ns) / CLI_NS_PER_MS);
     cli_json_number(&json, "held_ms", (now - held) / CLI_NS_PER_MS);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
     (void)fclose(json.to);
 }
 
@@ -478,7 +474,6 @@ static int resize(run *r, const char *name)
         cli_json_text(&json, "name", name);
         cli_json_count(&json, "permits", r->options.resize);
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     }
     if (status == LK_OK && is_new)
         cli_note(r->c,

@@ -92,27 +92,17 @@ describe(const waiting *w, const lk_info *info, char *text, size_t size)
 {
     char name[SEE_PART_SIZE];
     char place[64] = "";
-    char holder[SEE_PARTY_SIZE] = "";
+    char held[SEE_HELD_SIZE] = "";
     size_t at = position(w, info);
 
     if (at > 0)
         (void)snprintf(place, sizeof(place), "position %zu of %zu, ", at,
                        info->waiter_count);
     if (info->holder_count > 0)
-        see_party_words(holder, info->holders[0]);
-    (void)snprintf(text, size, "waiting for %s: %s%s%s%s",
+        see_held_words(held, info, " (revoked)");
+    (void)snprintf(text, size, "waiting for %s: %s%s%s",
                    see_name_words(name, asked(w)->name), place,
-                   info->holder_count > 0 ? "held by " : "free just now",
-                   holder,
-                   info->holder_count > 0 && info->holders[0]->revoked
-                       ? " (revoked)"
-                       : "");
-    if (info->holder_count > 1) {
-        size_t used = strlen(text);
-
-        (void)snprintf(text + used, size - used, " and %zu more",
-                       info->holder_count - 1);
-    }
+                   info->holder_count > 0 ? "held by " : "free just now", held);
 }
 
 /* Since when another library's holder has it, nobody writes down. */
@@ -158,10 +148,8 @@ static void put_json(waiting *w, const lk_info *info, const char *line)
     cli_json_text(&log.json, "waiting_for", asked(w)->name);
     cli_json_count(&log.json, "position", position(w, info));
     cli_json_count(&log.json, "waiting", info->waiter_count);
-    if (info->holder_count > 0)
-        see_json_holder(&log.json, "holder", LK_KIND_LOCK, info->holders[0]);
-    else
-        cli_json_null(&log.json, "holder");
+    see_json_party(&log.json, "holder", LK_KIND_LOCK,
+                   info->holder_count > 0 ? info->holders[0] : NULL, 0);
     cli_log_end(&log);
     (void)snprintf(w->said, sizeof(w->said), "%s", line);
 }

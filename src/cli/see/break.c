@@ -327,7 +327,6 @@ static int go(struct breaking *b)
     if (b->c->json) {
         cli_json_close(&json, ']');
         cli_json_close(&json, '}');
-        cli_json_line(&json);
     } else if (code == 0) {
         break_say_done(b);
     }

@@ -13,6 +13,7 @@
 #include "cli/rights.h"
 #include "cli/see/fleet.h"
 #include "cli/see/see.h"
+#include "cli/view.h"
 
 struct values {
     const char *name;
@@ -45,13 +46,8 @@ static const cli_option options[] = {
 static const char *const words[] = {[LK_CHECK_OK] = "ok",
                                     [LK_CHECK_NOTE] = "note",
                                     [LK_CHECK_WARN] = "warn",
-                                    [LK_CHECK_FAIL] = "FAIL",
+                                    [LK_CHECK_FAIL] = "fail",
                                     [LK_CHECK_UNKNOWN] = "unknown"};
-static const char *const json_words[] = {[LK_CHECK_OK] = "ok",
-                                         [LK_CHECK_NOTE] = "note",
-                                         [LK_CHECK_WARN] = "warn",
-                                         [LK_CHECK_FAIL] = "fail",
-                                         [LK_CHECK_UNKNOWN] = "unknown"};
 static const cli_style styles[] = {[LK_CHECK_OK] = CLI_GREEN,
                                    [LK_CHECK_NOTE] = CLI_PLAIN,
                                    [LK_CHECK_WARN] = CLI_YELLOW,
@@ -68,42 +64,45 @@ struct report {
     bool failed;
 };
 
-static void put_text(const cli *c, const lk_check *check)
+/* A check, as it is told of. */
+typedef struct told {
+    lk_check check;
+    const char *level;
+} told;
+
+static const cli_field fields[] = {
+    {"id", CLI_UNIT_STRING, offsetof(told, check.id), 1},
+    {"level", CLI_UNIT_STRING, offsetof(told, level), 1},
+    {"text", CLI_UNIT_STRING, offsetof(told, check.text), 1},
+    {"advice", CLI_UNIT_WORDS, offsetof(told, check.advice), 1},
+    {.key = NULL},
+};
+
+static void put_line(const cli *c, const told *t)
 {
     see_page page;
     FILE *to = see_page_begin(&page, c, stdout);
 
-    cli_paint(&page.c, to, styles[check->level]);
-    (void)fprintf(to, "%-8s", words[check->level]);
+    cli_paint(&page.c, to, styles[t->check.level]);
+    (void)fprintf(to, "%-8s",
+                  t->check.level == LK_CHECK_FAIL ? "FAIL" : t->level);
     cli_paint(&page.c, to, CLI_PLAIN);
-    (void)fprintf(to, "%-12s ", check->id);
-    cli_put_clean(to, check->text);
-    if (check->advice[0] != '\0') {
-        (void)fputs("\n                     do: ", to);
-        cli_put_clean(to, check->advice);
-    }
-    (void)fputc('\n', to);
+    (void)fprintf(to, "%-12s ", t->check.id);
+    cli_put_view(to, "{text}[\n                     do: {advice}]\n", fields,
+                 t);
     see_page_end(&page);
 }
 
 static void put(struct report *report, const lk_check *check)
 {
-    const cli *c = report->c;
+    const told t = {.check = *check, .level = words[check->level]};
 
     report->failed |= check->level == LK_CHECK_FAIL;
-    if (c->json) {
-        cli_json_open(&report->json, NULL, '{');
-        cli_json_text(&report->json, "id", check->id);
-        cli_json_text(&report->json, "level", json_words[check->level]);
-        cli_json_text(&report->json, "text", check->text);
-        see_json_text(&report->json, "advice", check->advice);
-        cli_json_close(&report->json, '}');
-        return;
-    }
-    if (c->quiet &&
-        (check->level == LK_CHECK_OK || check->level == LK_CHECK_NOTE))
-        return;
-    put_text(c, check);
+    if (report->c->json)
+        cli_json_record(&report->json, NULL, fields, 1, &t);
+    else if (!report->c->quiet ||
+             (check->level != LK_CHECK_OK && check->level != LK_CHECK_NOTE))
+        put_line(report->c, &t);
 }
 
 /* ---- the rights of one primitive ----------------------------------------------- */
@@ -295,7 +294,6 @@ static int run(cli *c, int argc, char **argv)
         cli_json_close(&report.json, ']');
         cli_json_bool(&report.json, "failed", report.failed || status != LK_OK);
         cli_json_close(&report.json, '}');
-        cli_json_line(&report.json);
     }
     if (status != LK_OK)
         return cli_fail_call(c, status, "checking the server");

@@ -34,11 +34,6 @@ typedef struct sight {
     uint64_t now_ms;
 } sight;
 
-static uint64_t now_ms(void)
-{
-    return (uint64_t)(cli_now_ns() / CLI_NS_PER_MS);
-}
-
 /* ---- holds and waits ----------------------------------------------------------- */
 
 /* Those of other libraries do not say since when. A member that arrived at a
@@ -116,7 +111,7 @@ static void spans_forget(exporter *e)
 
 static void spans_note(exporter *e, const see_rows *rows)
 {
-    sight seen = {.now_ms = now_ms()};
+    sight seen = {.now_ms = cli_now_ms()};
 
     seen.blind = calloc(rows->count + 1, sizeof(*seen.blind));
     /* Of a list that is cut nobody knows what has gone. */
@@ -141,13 +136,13 @@ static void health_renew(exporter *e)
 {
     lk_health *found;
 
-    if (e->health != NULL && now_ms() - e->health_ms < HEALTH_EVERY_MS)
+    if (e->health != NULL && cli_now_ms() - e->health_ms < HEALTH_EVERY_MS)
         return;
     if (lk_health_check(e->client, LOOK_MS, &found) != LK_OK)
         found = NULL;
     lk_health_free(e->health);
     e->health = found;
-    e->health_ms = now_ms();
+    e->health_ms = cli_now_ms();
 }
 
 static void put_looks(FILE *to, const exporter *e)
@@ -177,13 +172,10 @@ static void put_present(FILE *to, exporter *e, see_rows *rows)
 static void look(FILE *to, void *data)
 {
     exporter *e = data;
-    lk_listing *listing;
     see_rows rows;
 
     e->looks++;
-    if (lk_list(e->client, LOOK_MS, &e->how->what, &listing) == LK_OK &&
-        see_rows_make(&rows, listing, false)) {
-        see_rows_sort(&rows, SEE_BY_NAME);
+    if (see_rows_list(e->client, LOOK_MS, &e->how->what, &rows) == LK_OK) {
         spans_note(e, &rows);
         put_present(to, e, &rows);
         see_rows_free(&rows);

@@ -19,7 +19,6 @@ static void put_done(const cli *c, const char *name, lk_kind kind)
     cli_json_text(&json, "name", name);
     cli_json_text(&json, "kind", lk_kind_text(kind));
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 /* A name that stays is shown, as it was just before. */
@@ -37,28 +36,29 @@ static int forget(const cli *c, lk_client *client, const char *name,
     return cli_fail_call(c, status, name);
 }
 
-static int run(cli *c, int argc, char **argv)
+static int
+show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
-    lk_client *client;
+    const char *name = args->operands[0];
     lk_info *info;
     lk_kind kind;
-    lk_status status;
-    cli_args args;
+    lk_status status = lk_who(client, name, &kind, &info);
     int code;
 
-    cli_parse(c, argc, argv, NULL, &args);
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    status = lk_who(client, args.operands[0], &kind, &info);
-    if (status == LK_OK) {
-        code = forget(c, client, args.operands[0], kind, info);
-        lk_info_free(info);
-    } else {
-        code = cli_fail_call(c, status, args.operands[0]);
-    }
-    lk_client_free(client);
+    (void)values;
+    if (status != LK_OK)
+        return cli_fail_call(c, status, name);
+    code = forget(c, client, name, kind, info);
+    lk_info_free(info);
     return code;
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    cli_args args;
+
+    cli_parse(c, argc, argv, NULL, &args);
+    return see_run(c, &args, NULL, show);
 }
 
 const cli_command cli_command_forget = {

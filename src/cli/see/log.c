@@ -2,16 +2,15 @@
 
 /* `latchkey log`: which holds were broken, and by whom. */
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/see/fleet.h"
 #include "cli/see/rows.h"
 #include "cli/see/see.h"
+#include "cli/view.h"
 
 /* Not one of the notes of `doctor --fleet`, which are no breaks. */
 static bool is_break(const lk_event *event)
@@ -19,67 +18,55 @@ static bool is_break(const lk_event *event)
     return strcmp(event->name, SEE_FLEET_NAME) != 0;
 }
 
-static const char *known(const char *text, const char *otherwise)
-{
-    return text[0] != '\0' ? text : otherwise;
-}
-
-/* The local time, as people and sort(1) read it. */
-static void put_time(FILE *to, uint64_t at_ms)
-{
-    time_t seconds = (time_t)(at_ms / 1000);
-    struct tm local;
-    char text[32] = "?";
-
-    if (localtime_r(&seconds, &local) != NULL)
-        (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
-    (void)fputs(text, to);
-}
-
-static void put_by(FILE *to, const lk_event *event)
-{
-    (void)fputs("    by   ", to);
-    cli_put_clean(to, known(event->host, "an unknown host"));
-    if (event->pid != 0)
-        (void)fprintf(to, " pid %" PRIu64, event->pid);
-    (void)fputs(", user ", to);
-    cli_put_clean(to, known(event->user, "unknown"));
-    (void)fputc('\n', to);
-}
-
-/* What the tool notes is whose hold it was, and below that why it was ended. */
+/* An event, as it is told. The note of the tool is whose hold it was, and below that
+   why it was ended. */
 typedef struct told {
-    char was[1024], why[SEE_WHY_MAX + 1]; /* why: "" if it was not said */
+    lk_event event;
+    const char *was, *why; /* why: "" if it was not said */
+    char note[1024 + SEE_WHY_MAX + 1];
 } told;
 
-static told told_of(const lk_event *event)
-{
-    size_t size = strcspn(event->text, "\n");
-    told it;
+#define OF(member) offsetof(told, member)
 
-    (void)snprintf(it.was, sizeof(it.was), "%.*s", (int)size, event->text);
-    (void)snprintf(it.why, sizeof(it.why), "%s",
-                   event->text[size] != '\0' ? event->text + size + 1 : "");
-    return it;
+static const cli_field fields[] = {
+    {"name", CLI_UNIT_STRING, OF(event.name), 1},
+    {"what", CLI_UNIT_STRING, OF(event.what), 1},
+    {"at_ms", CLI_UNIT_COUNT, OF(event.at_ms), 1},
+    {"owner", CLI_UNIT_STRING, OF(event.owner), 1},
+    {"holder", CLI_UNIT_WORDS, OF(was), 1},
+    {"host", CLI_UNIT_WORDS, OF(event.host), 1},
+    {"pid", CLI_UNIT_SOME, OF(event.pid), 1},
+    {"command", CLI_UNIT_WORDS, OF(event.command), 1},
+    {"user", CLI_UNIT_WORDS, OF(event.user), 1},
+    {"why", CLI_UNIT_WORDS, OF(why), 1},
+    {.key = NULL},
+};
+
+static void tell(told *t, const lk_event *event)
+{
+    char *end;
+
+    t->event = *event;
+    (void)snprintf(t->note, sizeof(t->note), "%s", event->text);
+    end = strchrnul(t->note, '\n');
+    t->was = t->note;
+    t->why = *end != '\0' ? end + 1 : "";
+    *end = '\0';
 }
 
 static void put_event(FILE *to, const lk_event *event)
 {
-    const told note = told_of(event);
     char name[SEE_PART_SIZE];
+    told t;
 
-    put_time(to, event->at_ms);
+    tell(&t, event);
+    cli_put_date(to, true, (int64_t)event->at_ms);
     (void)fprintf(to, "  %s: ", see_name_words(name, event->name));
-    cli_put_clean(to, event->what);
-    (void)fputs("\n    was  ", to);
-    cli_put_clean(to, known(note.was, event->owner));
-    (void)fputc('\n', to);
-    if (note.why[0] != '\0') {
-        (void)fputs("    why  ", to);
-        cli_put_clean(to, note.why);
-        (void)fputc('\n', to);
-    }
-    put_by(to, event);
+    cli_put_view(to,
+                 "{what}\n    was  [{holder}|{owner}]\n[    why  {why}\n]"
+                 "    by   [{host}|an unknown host][ pid {pid}], user "
+                 "[{user}|unknown]\n",
+                 fields, &t);
 }
 
 static void put_page(const cli *c, const lk_events *events)
@@ -97,86 +84,58 @@ static void put_page(const cli *c, const lk_events *events)
     see_page_end(&page);
     if (is_empty)
         cli_note(c, "nothing was broken");
+    if (events->truncated)
+        cli_note(c, "there are more; name one");
 }
 
-static void put_count(cli_json *json, const char *key, uint64_t number)
-{
-    if (number == 0)
-        cli_json_null(json, key);
-    else
-        cli_json_count(json, key, number);
-}
-
-static void put_json_event(cli_json *json, const lk_event *event)
-{
-    const told note = told_of(event);
-
-    cli_json_open(json, NULL, '{');
-    cli_json_text(json, "name", event->name);
-    cli_json_text(json, "what", event->what);
-    cli_json_count(json, "at_ms", event->at_ms);
-    cli_json_text(json, "owner", event->owner);
-    see_json_text(json, "holder", note.was);
-    see_json_text(json, "host", event->host);
-    put_count(json, "pid", event->pid);
-    see_json_text(json, "command", event->command);
-    see_json_text(json, "user", event->user);
-    see_json_text(json, "why", note.why);
-    cli_json_close(json, '}');
-}
-
-static void put_json(const lk_events *events)
+static void put_document(const lk_events *events)
 {
     cli_json json = {.to = stdout};
 
     cli_json_open(&json, NULL, '{');
     cli_json_open(&json, "events", '[');
     for (size_t i = 0; i < events->count; i++) {
-        if (is_break(events->entries[i]))
-            put_json_event(&json, events->entries[i]);
+        told t;
+
+        if (!is_break(events->entries[i]))
+            continue;
+        tell(&t, events->entries[i]);
+        cli_json_record(&json, NULL, fields, 1, &t);
     }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", events->truncated);
-    see_json_text(&json, "missing", events->missing);
+    cli_json_words(&json, "missing", events->missing);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
-static void put(const cli *c, const lk_events *events)
+static int
+show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
-    if (c->json) {
-        put_json(events);
-        return;
-    }
-    put_page(c, events);
-    if (events->truncated)
-        cli_note(c, "there are more; name one");
+    lk_events *events;
+    lk_status status =
+        lk_events_get(client, SEE_WAIT_MS,
+                      args->operand_count > 0 ? args->operands[0] : NULL,
+                      &events);
+    int code;
+
+    (void)values;
+    if (status != LK_OK)
+        return cli_fail_call(c, status, "the log cannot be read");
+    if (c->json)
+        put_document(events);
+    else
+        put_page(c, events);
+    code = see_missing(c, events->missing);
+    lk_events_free(events);
+    return code;
 }
 
 static int run(cli *c, int argc, char **argv)
 {
-    lk_client *client;
-    lk_events *events;
-    lk_status status;
     cli_args args;
-    int code;
 
     cli_parse(c, argc, argv, NULL, &args);
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    status = lk_events_get(client, SEE_WAIT_MS,
-                           args.operand_count > 0 ? args.operands[0] : NULL,
-                           &events);
-    if (status == LK_OK) {
-        put(c, events);
-        code = see_missing(c, events->missing);
-        lk_events_free(events);
-    } else {
-        code = cli_fail_call(c, status, "the log cannot be read");
-    }
-    lk_client_free(client);
-    return code;
+    return see_run(c, &args, NULL, show);
 }
 
 const cli_command cli_command_log = {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/output.h"
 #include "cli/see/rows.h"
 
 struct values {
@@ -29,57 +28,31 @@ static const cli_option options[] = {
     {.kind = CLI_END},
 };
 
-static void put_table(const cli *c, lk_client *client, const see_rows *rows)
+static int
+show(const cli *c, lk_client *client, const cli_args *args, const void *chosen)
 {
-    see_put_master(c, stdout, "", client);
-    see_put_rows(c, stdout, rows, rows->count, cli_columns_bound(stdout));
-}
-
-static int show(const cli *c, lk_client *client, const lk_list_options *what,
-                const struct values *values)
-{
-    static const see_order orders[] = {SEE_BY_NAME, SEE_BY_WAITERS,
-                                       SEE_BY_HELD};
+    const struct values *values = chosen;
+    const lk_list_options what = {LK_LIST_OPTIONS_INIT,
+                                  .pattern = args->operand_count == 1
+                                                 ? args->operands[0]
+                                                 : NULL,
+                                  .idle = values->idle, .ours = values->ours};
     see_rows rows;
-    int code = see_rows_get(c, client, what, &rows);
+    int code = see_rows_get(c, client, &what, &rows);
 
     if (code != 0)
         return code;
-    see_rows_sort(&rows, orders[values->sort]);
-    see_rows_ask(client, &rows);
-    if (c->json)
-        see_json_rows(stdout, &rows, client);
-    else if (values->is_bare)
-        see_put_bare_rows(c, stdout, &rows, rows.count,
-                          cli_columns_bound(stdout));
-    else
-        put_table(c, client, &rows);
-    if (rows.listing->truncated)
-        cli_note(c, "there are more names; give a pattern");
-    code = see_missing(c, rows.listing->missing);
-    see_rows_free(&rows);
-    return code;
+    see_rows_sort(&rows, (see_order)values->sort);
+    return see_rows_show(c, client, &rows, !values->is_bare);
 }
 
 static int run(cli *c, int argc, char **argv)
 {
-    struct values values = {.sort = 0};
-    lk_list_options what = {LK_LIST_OPTIONS_INIT};
-    lk_client *client;
+    struct values values = {.sort = SEE_BY_NAME};
     cli_args args;
-    int code;
 
     cli_parse(c, argc, argv, &values, &args);
-    if (args.operand_count == 1)
-        what.pattern = args.operands[0];
-    what.idle = values.idle;
-    what.ours = values.ours;
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    code = show(c, client, &what, &values);
-    lk_client_free(client);
-    return code;
+    return see_run(c, &args, &values, show);
 }
 
 const cli_command cli_command_ls = {

@@ -62,7 +62,7 @@ void see_json_master(cli_json *json, lk_client *client)
     }
     cli_json_open(json, "master", '{');
     cli_json_text(json, "name", master.name);
-    see_json_text(json, "address", master.address);
+    cli_json_words(json, "address", master.address);
     cli_json_count(json, "sentinels", master.sentinels);
     cli_json_count(json, "answering", master.answering);
     cli_json_count(json, "naming", master.naming);

@@ -3,75 +3,14 @@
 /* `latchkey metrics`: sums of all names, for Prometheus or as JSON. */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/output.h"
+#include "cli/file.h"
 #include "cli/see/export.h"
 #include "cli/see/sums.h"
-
-static void put_json(const see_totals *stats)
-{
-    cli_json json = {.to = stdout};
-
-    cli_json_open(&json, NULL, '{');
-    cli_json_open(&json, "kinds", '{');
-    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
-        see_json_sums(&json, lk_kind_text((lk_kind)i), &stats->kinds[i]);
-    cli_json_close(&json, '}');
-    see_json_sums(&json, "all", &stats->all);
-    see_json_text(&json, "server_version", stats->health->version);
-    cli_json_count(&json, "rtt_min_us", stats->health->rtt_min_us);
-    cli_json_count(&json, "rtt_median_us", stats->health->rtt_median_us);
-    cli_json_count(&json, "rtt_max_us", stats->health->rtt_max_us);
-    cli_json_bool(&json, "truncated", stats->truncated);
-    see_json_text(&json, "missing", stats->missing);
-    cli_json_close(&json, '}');
-    cli_json_line(&json);
-}
-
-/* ---- the textfile ---------------------------------------------------------------- */
-
-/* A reader finds the old file or the new one, never a part of one. */
-static int file_write(const cli *c, const char *path, const see_totals *stats,
-                      const see_rows *rows)
-{
-    char *made = NULL;
-    FILE *file = NULL;
-    int fd = -1;
-    bool ok = asprintf(&made, "%s.XXXXXX", path) > 0;
-
-    if (ok)
-        fd = mkostemp(made, O_CLOEXEC);
-    if (fd >= 0)
-        file = fdopen(fd, "w");
-    ok = file != NULL && fchmod(fd, 0644) == 0;
-    if (ok)
-        see_put_metrics(file, stats, rows, SIZE_MAX);
-    if (file != NULL)
-        ok = fflush(file) == 0 && ferror(file) == 0 && fsync(fd) == 0 && ok;
-    if (file != NULL && fclose(file) != 0)
-        ok = false;
-    ok = ok && rename(made, path) == 0;
-    if (!ok) {
-        int error = errno;
-
-        if (fd >= 0)
-            (void)unlink(made);
-        free(made);
-        return cli_fail(c, CLI_LOST, "%s: %s", path, strerror(error));
-    }
-    free(made);
-    return 0;
-}
-
-/* ---- the commands ------------------------------------------------------------------ */
 
 enum { EVERY_MS = 1000, LEAST_MS = 100 };
 
@@ -97,12 +36,20 @@ static const cli_option options[] = {
 static int write_metrics(const cli *c, const struct values *values,
                          const see_totals *stats, const see_rows *rows)
 {
-    const see_rows *named = values->names ? rows : NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *to = values->file != NULL ? open_memstream(&text, &size) : stdout;
+    bool is_good = to != NULL;
 
+    if (is_good)
+        see_put_metrics(to, stats, values->names ? rows : NULL, SIZE_MAX);
     if (values->file != NULL)
-        return file_write(c, values->file, stats, named);
-    see_put_metrics(stdout, stats, named, SIZE_MAX);
-    return CLI_OK;
+        is_good =
+            is_good && fclose(to) == 0 && cli_file_put(values->file, text);
+    free(text);
+    return is_good
+               ? CLI_OK
+               : cli_fail(c, CLI_LOST, "%s: %s", values->file, strerror(errno));
 }
 
 static int write_all(const cli *c, lk_client *client, const see_rows *rows,
@@ -117,7 +64,7 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
         return cli_fail_call(c, status, "checking the server");
     stats = see_totals_of(rows, health);
     if (c->json)
-        put_json(&stats);
+        see_json_totals(&stats);
     else
         code = write_metrics(c, values, &stats, rows);
     lk_health_free(health);
@@ -136,7 +83,6 @@ look(cli *c, const lk_list_options *what, const struct values *values)
         return code;
     code = see_rows_get(c, client, what, &rows);
     if (code == 0) {
-        see_rows_sort(&rows, SEE_BY_NAME);
         code = write_all(c, client, &rows, values);
         see_rows_free(&rows);
     }

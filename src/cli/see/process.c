@@ -22,5 +22,5 @@ see_life see_life_of(const lk_party *party)
         return SEE_UNSEEN;
     if (*state == 'Z' || *state == 'X')
         return SEE_GONE;
-    return *state == 'T' || *state == 't' ? SEE_STOPPED : SEE_UNSEEN;
+    return *state == 'T' || *state == 't' ? SEE_STOPPED : SEE_ALIVE;
 }

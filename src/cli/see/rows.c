@@ -30,17 +30,25 @@ bool see_rows_make(see_rows *ret_rows, lk_listing *listing, bool is_idle)
     return true;
 }
 
+lk_status see_rows_list(lk_client *client, int64_t wait_ms,
+                        const lk_list_options *what, see_rows *ret_rows)
+{
+    lk_listing *listing;
+    lk_status status = lk_list(client, wait_ms, what, &listing);
+
+    if (status == LK_OK && !see_rows_make(ret_rows, listing, what->idle != 0))
+        status = LK_ENOMEM;
+    if (status == LK_OK)
+        see_rows_sort(ret_rows, SEE_BY_NAME);
+    return status;
+}
+
 int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
                  see_rows *ret_rows)
 {
-    lk_listing *listing;
-    lk_status status = lk_list(client, SEE_WAIT_MS, what, &listing);
+    lk_status status = see_rows_list(client, SEE_WAIT_MS, what, ret_rows);
 
-    if (status != LK_OK)
-        return cli_fail_call(c, status, "listing names");
-    if (!see_rows_make(ret_rows, listing, what->idle != 0))
-        return cli_fail(c, CLI_INTERNAL, "out of memory");
-    return 0;
+    return status == LK_OK ? 0 : cli_fail_call(c, status, "listing names");
 }
 
 bool see_rows_are_all(const see_rows *rows)
@@ -433,8 +441,8 @@ row_fill(char cells[COLUMNS][CELL], const see_row *row, const layout *l)
         cli_utf8_shorten(cells[soft[i]], l->widths[soft[i]]);
 }
 
-static void put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
-                     int columns, bool has_heads)
+void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
+                  int columns, bool has_heads)
 {
     char cells[COLUMNS][CELL];
     size_t count = rows->count < most ? rows->count : most;
@@ -450,18 +458,6 @@ static void put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
         row_fill(cells, &rows->rows[i], &l);
         put_row(to, &l, cells);
     }
-}
-
-void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
-                  int columns)
-{
-    put_rows(c, to, rows, most, columns, true);
-}
-
-void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
-                       size_t most, int columns)
-{
-    put_rows(c, to, rows, most, columns, false);
 }
 
 int see_row_lines(const see_rows *rows, size_t most, int columns)
@@ -483,14 +479,8 @@ void see_json_row(cli_json *json, const see_row *row)
     cli_json_bool(json, "ours", entry->ours);
     cli_json_count(json, "holder_count", entry->holder_count);
     cli_json_count(json, "waiter_count", entry->waiter_count);
-    if (entry->has_value)
-        cli_json_number(json, "value", entry->value);
-    else
-        cli_json_null(json, "value");
-    if (holder != NULL)
-        see_json_holder(json, "holder", entry->kind, holder);
-    else
-        cli_json_null(json, "holder");
+    cli_json_known(json, "value", entry->has_value, entry->value);
+    see_json_party(json, "holder", entry->kind, holder, 0);
 }
 
 void see_json_rows(FILE *to, const see_rows *rows, lk_client *client)
@@ -502,13 +492,32 @@ void see_json_rows(FILE *to, const see_rows *rows, lk_client *client)
     for (size_t i = 0; i < rows->count; i++) {
         cli_json_open(&json, NULL, '{');
         see_json_row(&json, &rows->rows[i]);
-        see_json_unread(&json, rows->rows[i].unread);
+        cli_json_words(&json, "unread", rows->rows[i].unread);
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", rows->listing->truncated);
-    see_json_text(&json, "missing", rows->listing->missing);
+    cli_json_words(&json, "missing", rows->listing->missing);
     see_json_master(&json, client);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
+}
+
+int see_rows_show(const cli *c, lk_client *client, see_rows *rows,
+                  bool has_heads)
+{
+    int code;
+
+    see_rows_ask(client, rows);
+    if (c->json)
+        see_json_rows(stdout, rows, client);
+    else if (has_heads)
+        see_put_master(c, stdout, "", client);
+    if (!c->json)
+        see_put_rows(c, stdout, rows, rows->count, cli_columns_bound(stdout),
+                     has_heads);
+    if (rows->listing->truncated)
+        cli_note(c, "there are more names; give a pattern");
+    code = see_missing(c, rows->listing->missing);
+    see_rows_free(rows);
+    return code;
 }

@@ -35,7 +35,11 @@ typedef struct see_rows {
    that nobody uses: they are no names in use. False: no memory; it is freed. */
 bool see_rows_make(see_rows *ret_rows, lk_listing *listing, bool is_idle);
 
-/* Lists names, what->idle as above. 0, or the exit code having complained. */
+/* Lists names, what->idle as above, in the order of names. */
+lk_status see_rows_list(lk_client *client, int64_t wait_ms,
+                        const lk_list_options *what, see_rows *ret_rows);
+
+/* The same. 0, or the exit code having complained. */
 int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
                  see_rows *ret_rows);
 void see_rows_free(see_rows *rows);
@@ -56,19 +60,20 @@ void see_rows_drop_free(see_rows *rows);
 void see_rows_ask(lk_client *client, see_rows *rows);
 
 /*
- * At most so many names below a headline, within so many columns. What is too
+ * At most so many names, below a headline if so, within so many columns. What is too
  * wide is shortened in its middle; where even that is not enough, what is known
  * of the holder stands in a second line. CLI_UNBOUND: nothing is shortened.
  */
 void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
-                  int columns);
+                  int columns, bool has_heads);
 
 /* How many lines a name takes then. */
 int see_row_lines(const see_rows *rows, size_t most, int columns);
 
-/* The same without the headline. */
-void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
-                       size_t most, int columns);
+/* Writes them to standard output, asked about and with the master that sentinels
+   name, as text or JSON; frees them. Returns the exit code. */
+int see_rows_show(const cli *c, lk_client *client, see_rows *rows,
+                  bool has_heads);
 
 /* All of it as one document. client: whose sentinels say where the master is, or
    NULL. */

@@ -12,6 +12,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/utf8.h"
+#include "cli/view.h"
 
 /* Longer than one attempt to connect, so that its reason can be told. */
 enum { REACH_MS = 3000 };
@@ -33,6 +34,18 @@ int see_open(cli *c, lk_client **ret_client)
     return code;
 }
 
+int see_run(cli *c, const cli_args *args, const void *values, see_look *look)
+{
+    lk_client *client;
+    int code = see_open(c, &client);
+
+    if (code != 0)
+        return code;
+    code = look(c, client, args, values);
+    lk_client_free(client);
+    return code;
+}
+
 /* A fence is what only Latchkey's holders have. A latch has neither. */
 bool see_is_foreign(lk_kind kind, const lk_party *party)
 {
@@ -42,13 +55,6 @@ bool see_is_foreign(lk_kind kind, const lk_party *party)
 bool see_is_kept(const lk_party *party)
 {
     return party->host[0] != '\0' || see_is_foreign(LK_KIND_LOCK, party);
-}
-
-const char *see_library(lk_kind kind, const lk_party *party)
-{
-    if (kind == LK_KIND_LATCH)
-        return "";
-    return see_is_foreign(kind, party) ? "redisson" : "latchkey";
 }
 
 bool see_is_foreign_waiter(const lk_party *party)
@@ -69,82 +75,121 @@ const char *see_unread_words(lk_status status)
     return NULL;
 }
 
-/* ---- JSON ----------------------------------------------------------------- */
+/* ---- parties ------------------------------------------------------------------ */
 
-void see_json_text(cli_json *json, const char *key, const char *text)
+/* A holder or waiter, with what is made of it. */
+typedef struct told {
+    lk_party party;
+    const char *process, *library;
+    const char *foreign; /* "Redisson", or "" */
+    const char *program; /* what runs there, by its own name */
+    const char *tool;    /* by which it runs; "": by none */
+    const char *called;  /* what runs there, as people call it */
+    const char *id_begin;
+    char id[SEE_ID_BEGIN + 1];
+    const char *permits;
+    char permits_text[40];
+    int alive; /* < 0: not to be seen from here */
+    int64_t since_ms;
+    uint64_t position;
+} told;
+
+enum { HOLDER = 1, WAITER = 2, BOTH = HOLDER | WAITER };
+
+#define OF(member) offsetof(told, member)
+
+static const cli_field party_fields[] = {
+    {"position", CLI_UNIT_SOME, OF(position), WAITER},
+    {"owner", CLI_UNIT_STRING, OF(party.owner), BOTH},
+    {"host", CLI_UNIT_WORDS, OF(party.host), BOTH},
+    {"pid", CLI_UNIT_SOME, OF(party.pid), BOTH},
+    {"command", CLI_UNIT_WORDS, OF(party.command), BOTH},
+    {"user", CLI_UNIT_WORDS, OF(party.user), BOTH},
+    {"client", CLI_UNIT_WORDS, OF(party.name), BOTH},
+    {"reason", CLI_UNIT_WORDS, OF(party.reason), BOTH},
+    {"mode", CLI_UNIT_WORDS, OF(party.mode), BOTH},
+    {"count", CLI_UNIT_COUNT, OF(party.count), BOTH},
+    {"process", CLI_UNIT_WORDS, OF(process), BOTH},
+    {"library", CLI_UNIT_WORDS, OF(library), BOTH},
+    {"fence", CLI_UNIT_SOME, OF(party.fence), HOLDER},
+    {"held_ms", CLI_UNIT_MS, OF(since_ms), HOLDER},
+    {"waited_ms", CLI_UNIT_MS, OF(since_ms), WAITER},
+    {"alive", CLI_UNIT_MAYBE, OF(alive), WAITER},
+    {"lease_ms", CLI_UNIT_MS, OF(party.lease_ms), HOLDER},
+    {"waits_for", CLI_UNIT_WORDS, OF(party.waits_for), HOLDER},
+    {"revoked", CLI_UNIT_TRUTH, OF(party.revoked), HOLDER},
+    {"permits", CLI_UNIT_WORDS, OF(permits), 0},
+    {"program", CLI_UNIT_WORDS, OF(program), 0},
+    {"tool", CLI_UNIT_WORDS, OF(tool), 0},
+    {"foreign", CLI_UNIT_WORDS, OF(foreign), 0},
+    {"called", CLI_UNIT_WORDS, OF(called), 0},
+    {"id", CLI_UNIT_WORDS, OF(id_begin), 0},
+    {.key = NULL},
+};
+
+static const char *const life_words[] = {[SEE_UNSEEN] = "",
+                                         [SEE_GONE] = "gone",
+                                         [SEE_STOPPED] = "stopped",
+                                         [SEE_ALIVE] = ""};
+
+/* More than the largest number is as much as that. */
+static int64_t span(bool is_known, uint64_t ms)
 {
-    if (text[0] == '\0')
-        cli_json_null(json, key);
-    else
-        cli_json_text(json, key, text);
+    if (!is_known)
+        return -1;
+    return ms < INT64_MAX ? (int64_t)ms : INT64_MAX;
 }
 
-void see_json_unread(cli_json *json, const char *reason)
+/* Whose process it is, as people call it: "make", not "latchkey". */
+static const char *party_program(const lk_party *party)
 {
-    if (reason == NULL)
-        cli_json_null(json, "unread");
-    else
-        cli_json_text(json, "unread", reason);
+    bool is_tool = strcmp(party->command, "latchkey") == 0;
+
+    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
+        return party->name;
+    return party->command;
 }
 
-static void json_count(cli_json *json, const char *key, uint64_t number)
+/* position 0: it holds, else it waits. */
+static void tell(told *t, lk_kind kind, const lk_party *party, size_t position)
 {
-    if (number == 0)
-        cli_json_null(json, key);
-    else
-        cli_json_count(json, key, number);
+    const bool is_foreign = position > 0 ? see_is_foreign_waiter(party)
+                                         : see_is_foreign(kind, party);
+    const see_life life = see_life_of(party);
+    const char *program = see_program(party);
+    const bool is_tool = strcmp(program, party->command) != 0;
+
+    *t = (told){.party = *party,
+                .position = position,
+                .process = life_words[life],
+                .alive = life == SEE_UNSEEN ? -1 : life == SEE_ALIVE,
+                .library = is_foreign ? "redisson" : "latchkey",
+                .foreign = is_foreign ? "Redisson" : "",
+                .program = program,
+                .tool = is_tool ? party->command : "",
+                .called = party_program(party),
+                .id_begin = t->id,
+                .since_ms = span(!is_foreign, party->since_ms)};
+    (void)snprintf(t->id, sizeof(t->id), "%s", party->owner);
+    if (kind == LK_KIND_LATCH && position == 0)
+        t->library = "";
+    if (kind != LK_KIND_SEMAPHORE && kind != LK_KIND_PLAIN_SEMAPHORE)
+        return;
+    (void)snprintf(t->permits_text, sizeof(t->permits_text),
+                   "%" PRIu64 " permit%s", party->count,
+                   party->count == 1 ? "" : "s");
+    t->permits = t->permits_text;
 }
 
-static const char *const life_words[] =
-    {[SEE_UNSEEN] = "", [SEE_GONE] = "gone", [SEE_STOPPED] = "stopped"};
-
-static void json_process(cli_json *json, const lk_party *party)
+void see_json_party(cli_json *json, const char *key, lk_kind kind,
+                    const lk_party *party, size_t position)
 {
-    cli_json_text(json, "owner", party->owner);
-    see_json_text(json, "host", party->host);
-    json_count(json, "pid", party->pid);
-    see_json_text(json, "command", party->command);
-    see_json_text(json, "user", party->user);
-    see_json_text(json, "client", party->name);
-    see_json_text(json, "reason", party->reason);
-    see_json_text(json, "mode", party->mode);
-    cli_json_count(json, "count", party->count);
-    see_json_text(json, "process", life_words[see_life_of(party)]);
-}
+    told t;
 
-void see_json_holder(cli_json *json, const char *key, lk_kind kind,
-                     const lk_party *party)
-{
-    cli_json_open(json, key, '{');
-    json_process(json, party);
-    see_json_text(json, "library", see_library(kind, party));
-    json_count(json, "fence", party->fence);
-    if (see_is_foreign(kind, party))
-        cli_json_null(json, "held_ms");
-    else
-        cli_json_count(json, "held_ms", party->since_ms);
-    if (party->lease_ms < 0)
-        cli_json_null(json, "lease_ms");
-    else
-        cli_json_number(json, "lease_ms", party->lease_ms);
-    see_json_text(json, "waits_for", party->waits_for);
-    cli_json_bool(json, "revoked", party->revoked);
-    cli_json_close(json, '}');
-}
-
-void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
-                     size_t position)
-{
-    cli_json_open(json, key, '{');
-    cli_json_count(json, "position", position);
-    json_process(json, party);
-    cli_json_text(json, "library",
-                  see_is_foreign_waiter(party) ? "redisson" : "latchkey");
-    if (see_is_foreign_waiter(party))
-        cli_json_null(json, "waited_ms");
-    else
-        cli_json_count(json, "waited_ms", party->since_ms);
-    cli_json_close(json, '}');
+    if (party != NULL)
+        tell(&t, kind, party, position);
+    cli_json_record(json, key, party_fields, position > 0 ? WAITER : HOLDER,
+                    party != NULL ? &t : NULL);
 }
 
 void see_json_info(cli_json *json, const char *name, lk_kind kind,
@@ -154,12 +199,12 @@ void see_json_info(cli_json *json, const char *name, lk_kind kind,
     cli_json_text(json, "kind", lk_kind_text(kind));
     cli_json_open(json, "holders", '[');
     for (size_t i = 0; i < info->holder_count; i++)
-        see_json_holder(json, NULL, kind, info->holders[i]);
+        see_json_party(json, NULL, kind, info->holders[i], 0);
     cli_json_close(json, ']');
     cli_json_count(json, "waiter_count", info->waiter_count);
     cli_json_open(json, "waiters", '[');
     for (size_t i = 0; i < info->listed_count; i++)
-        see_json_waiter(json, NULL, info->waiters[i], i + 1);
+        see_json_party(json, NULL, kind, info->waiters[i], i + 1);
     cli_json_close(json, ']');
 }
 
@@ -190,194 +235,99 @@ const char *see_program(const lk_party *party)
     return party->name[0] != '\0' ? party->name : party->command;
 }
 
-/* Whose process it is, as people call it: "make", not "latchkey". */
-static const char *party_program(const lk_party *party)
-{
-    bool is_tool = strcmp(party->command, "latchkey") == 0;
-
-    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
-        return party->name;
-    return party->command;
-}
-
-/* Columns of a part of a line. */
-enum { PART = 24, NAME = 40, REASON = 64 };
-
-/* A part of what others wrote, cleaned, and as wide as it may be. */
-static const char *
-part(char text[SEE_PART_SIZE], const char *written, int columns)
-{
-    char whole[2560]; /* nothing that others write is as long when cleaned */
-
-    (void)cli_clean(whole, sizeof(whole) - CLI_UTF8_SHOWN, written);
-    cli_utf8_shorten(whole, columns);
-    return cli_clean(text, SEE_PART_SIZE, whole);
-}
-
 const char *see_name_words(char text[SEE_PART_SIZE], const char *name)
 {
-    return part(text, name, NAME);
+    return cli_clean_part(text, SEE_PART_SIZE, name, 40);
 }
 
-/* "web-3:4121", or the id where no more is known. */
-static int put_place(char text[SEE_PARTY_SIZE], const lk_party *party)
+/* Of what no process keeps the reason says more than the id. */
+static bool is_reason(const lk_party *party)
 {
-    bool is_known = party->host[0] != '\0';
-    char place[SEE_PART_SIZE];
-    int used;
-
-    used = snprintf(text, SEE_PARTY_SIZE, "%s%s",
-                    !is_known && see_is_foreign(LK_KIND_LOCK, party)
-                        ? "Redisson's "
-                        : "",
-                    part(place, is_known ? party->host : party->owner, NAME));
-    if (is_known)
-        used += snprintf(text + used, (size_t)(SEE_PARTY_SIZE - used),
-                         ":%" PRIu64, party->pid);
-    return used;
-}
-
-/* "e446ca3e (deploy 4.2)": the reason says more than the whole id. */
-static void put_reason(char text[SEE_PARTY_SIZE], const lk_party *party)
-{
-    char id[SEE_PART_SIZE], reason[SEE_PART_SIZE];
-
-    (void)part(id, party->owner, NAME);
-    (void)snprintf(text, SEE_PARTY_SIZE, "%.*s (%s)", SEE_ID_BEGIN, id,
-                   part(reason, party->reason, NAME + REASON));
+    return !see_is_kept(party) && party->reason[0] != '\0';
 }
 
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party)
 {
-    char program[SEE_PART_SIZE], user[SEE_PART_SIZE], reason[SEE_PART_SIZE];
-    int used;
+    FILE *to = fmemopen(text, SEE_PARTY_SIZE, "w");
+    told t;
 
-    if (!see_is_kept(party) && party->reason[0] != '\0') {
-        put_reason(text, party);
+    text[0] = '\0';
+    if (to == NULL)
         return;
-    }
-    used = put_place(text, party);
-    (void)part(program, party_program(party), PART);
-    if (program[0] == '\0')
-        return;
-    (void)snprintf(text + used, (size_t)(SEE_PARTY_SIZE - used),
-                   " (%s%s%s%s%s)", program,
-                   party->user[0] != '\0' ? ", user " : "",
-                   part(user, party->user, PART),
-                   party->reason[0] != '\0' ? ": " : "",
-                   part(reason, party->reason, REASON));
+    tell(&t, LK_KIND_LOCK, party, 0);
+    if (is_reason(party))
+        cli_put_view(to, "{id} ({reason.104})", party_fields, &t);
+    else if (party->host[0] != '\0')
+        cli_put_view(to, "{host.40}:{pid}", party_fields, &t);
+    else
+        cli_put_view(to, "[{foreign}'s ]{owner.40}", party_fields, &t);
+    if (!is_reason(party) && t.called[0] != '\0')
+        cli_put_view(to, " ({called.24}[, user {user.24}][: {reason.64}])",
+                     party_fields, &t);
+    (void)fclose(to);
+}
+
+void see_held_words(char text[SEE_HELD_SIZE], const lk_info *info,
+                    const char *revoked)
+{
+    char party[SEE_PARTY_SIZE], more[32] = "";
+
+    see_party_words(party, info->holders[0]);
+    if (info->holder_count > 1)
+        (void)snprintf(more, sizeof(more), " and %zu more",
+                       info->holder_count - 1);
+    (void)snprintf(text, SEE_HELD_SIZE, "%s%s%s", party,
+                   info->holders[0]->revoked ? revoked : "", more);
 }
 
 void see_put_party(FILE *to, const lk_party *party)
 {
-    const char *program = see_program(party);
     char words[SEE_PARTY_SIZE];
+    told t;
 
-    if (!see_is_kept(party) && party->reason[0] != '\0') {
+    if (is_reason(party)) {
         see_party_words(words, party);
         (void)fputs(words, to);
         return;
     }
-    if (party->host[0] == '\0' && party->pid == 0) {
-        cli_put_clean(to, party->owner);
-        return;
-    }
-    cli_put_clean(to, party->host);
-    (void)fprintf(to, " pid %" PRIu64, party->pid);
-    if (program[0] != '\0') {
-        (void)fputs(" (", to);
-        cli_put_clean(to, program);
-        (void)fputc(')', to);
-    }
-    if (party->user[0] != '\0') {
-        (void)fputs(", user ", to);
-        cli_put_clean(to, party->user);
-    }
+    tell(&t, LK_KIND_LOCK, party, 0);
+    cli_put_view(to,
+                 party->host[0] == '\0' && party->pid == 0
+                     ? "{owner}"
+                     : "{host} pid {pid}[ ({program})][, user {user}]",
+                 party_fields, &t);
 }
 
-/* What stands below a party, indented. */
-static void put_more(FILE *to, const lk_party *party)
-{
-    if (party->reason[0] != '\0') {
-        (void)fputs("    why   ", to);
-        cli_put_clean(to, party->reason);
-        (void)fputc('\n', to);
-    }
-    (void)fputs("    id    ", to);
-    cli_put_clean(to, party->owner);
-    if (party->command[0] != '\0' &&
-        strcmp(see_program(party), party->command) != 0) {
-        (void)fputs("  program ", to);
-        cli_put_clean(to, party->command);
-    }
-    (void)fputc('\n', to);
-}
+#define LIFE "[, whose process is {process}][, {mode}][, {permits}]"
+#define MORE "[    why   {reason}\n]    id    {owner}[  program {tool}]\n"
 
-static void put_mode(FILE *to, lk_kind kind, const lk_party *party)
+void see_put_told(FILE *to, lk_kind kind, const lk_party *party,
+                  size_t position, const char *text)
 {
-    if (party->mode[0] != '\0')
-        (void)fprintf(to, ", %s", party->mode);
-    if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE)
-        (void)fprintf(to, ", %" PRIu64 " permit%s", party->count,
-                      party->count == 1 ? "" : "s");
-}
+    told t;
 
-/* It cannot renew any more, or not now: its lease ends it. */
-static void put_life(FILE *to, const lk_party *party)
-{
-    static const char *const words[] = {[SEE_UNSEEN] = "",
-                                        [SEE_GONE] = ", whose process is gone",
-                                        [SEE_STOPPED] =
-                                            ", whose process is stopped"};
-
-    (void)fputs(words[see_life_of(party)], to);
+    see_put_party(to, party);
+    tell(&t, kind, party, position);
+    cli_put_view(to, text, party_fields, &t);
 }
 
 static void put_holder(FILE *to, lk_kind kind, const lk_party *party)
 {
-    char time[CLI_TIME_SIZE];
-
     (void)fputs(kind == LK_KIND_LATCH ? "  arrived " : "  held by ", to);
-    see_put_party(to, party);
-    put_life(to, party);
-    put_mode(to, kind, party);
-    if (see_is_foreign(kind, party))
-        (void)fprintf(to, ", by Redisson");
-    if (party->revoked)
-        (void)fputs(", revoked", to);
-    (void)fputs("\n    ", to);
-    if (!see_is_foreign(kind, party))
-        (void)fprintf(to, "since %s, ", cli_time_words(time, party->since_ms));
-    if (party->lease_ms >= 0)
-        (void)fprintf(to, "lease left %s",
-                      cli_time_words(time, (uint64_t)party->lease_ms));
-    else
-        (void)fputs("no lease", to);
-    if (party->fence != 0)
-        (void)fprintf(to, ", fence %" PRIu64, party->fence);
-    (void)fputc('\n', to);
-    if (party->waits_for[0] != '\0') {
-        (void)fputs("    waits for ", to);
-        cli_put_clean(to, party->waits_for);
-        (void)fputc('\n', to);
-    }
-    put_more(to, party);
+    see_put_told(to, kind, party, 0,
+                 LIFE "[, by {foreign}][, revoked{revoked}]\n"
+                      "    [since {held_ms}, ][lease left {lease_ms}|no lease]"
+                      "[, fence {fence}]\n"
+                      "[    waits for {waits_for}\n]" MORE);
 }
 
 static void
 put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
 {
-    char time[CLI_TIME_SIZE];
-
     (void)fprintf(to, "  waiting %zu: ", position);
-    see_put_party(to, party);
-    put_life(to, party);
-    put_mode(to, kind, party);
-    if (see_is_foreign_waiter(party))
-        (void)fputs(", by Redisson\n", to);
-    else
-        (void)fprintf(to, ", for %s\n", cli_time_words(time, party->since_ms));
-    put_more(to, party);
+    see_put_told(to, kind, party, position,
+                 LIFE
+                 "[, alive{alive}][, for {waited_ms}|, by {foreign}]\n" MORE);
 }
 
 /* They are told of until the server has not heard from them for 13 s. */

@@ -21,6 +21,11 @@ enum { SEE_WAIT_MS = 15000 }; /* for one look at a whole server */
  */
 int see_open(cli *c, lk_client **ret_client);
 
+/* Runs a command with such a client. Returns its exit code. */
+typedef int see_look(const cli *c, lk_client *client, const cli_args *args,
+                     const void *values);
+int see_run(cli *c, const cli_args *args, const void *values, see_look *look);
+
 /*
  * What is written for people, in lines that a terminal would break in the middle
  * of a word: between begin and end it is written to what begin returns, and then
@@ -40,9 +45,6 @@ void see_page_end(see_page *page);
 /* Whether a holder is another library's: Redisson's. */
 bool see_is_foreign(lk_kind kind, const lk_party *party);
 
-/* "latchkey", "redisson", or "" where that cannot be told. */
-const char *see_library(lk_kind kind, const lk_party *party);
-
 /* Whether a waiter is another library's: one of Redisson's fair lock. */
 bool see_is_foreign_waiter(const lk_party *party);
 
@@ -52,8 +54,8 @@ bool see_is_foreign_waiter(const lk_party *party);
 bool see_is_kept(const lk_party *party);
 
 /* What is to be seen of the process of a holder or waiter on this host. A process
-   of another host, or one that is well, is SEE_UNSEEN. */
-typedef enum see_life { SEE_UNSEEN, SEE_GONE, SEE_STOPPED } see_life;
+   of another host is SEE_UNSEEN. */
+typedef enum see_life { SEE_UNSEEN, SEE_GONE, SEE_STOPPED, SEE_ALIVE } see_life;
 see_life see_life_of(const lk_party *party);
 
 /*
@@ -63,19 +65,10 @@ see_life see_life_of(const lk_party *party);
  */
 const char *see_unread_words(lk_status status);
 
-/* Text, or null if it is empty. */
-void see_json_text(cli_json *json, const char *key, const char *text);
-
-/* The member that says why a name cannot be read; reason NULL: it can. */
-void see_json_unread(cli_json *json, const char *reason);
-
-/* One holder as an object. */
-void see_json_holder(cli_json *json, const char *key, lk_kind kind,
-                     const lk_party *party);
-
-/* One waiter as an object; position counts from 1. */
-void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
-                     size_t position);
+/* A waiter as an object, whose position counts from 1, or a holder, which has none:
+   0. party NULL: null. */
+void see_json_party(cli_json *json, const char *key, lk_kind kind,
+                    const lk_party *party, size_t position);
 
 /* The name with its kind, holders and waiters: members of an open object. */
 void see_json_info(cli_json *json, const char *name, lk_kind kind,
@@ -89,11 +82,23 @@ const char *see_program(const lk_party *party);
    known, or the id where no more is. */
 void see_put_party(FILE *to, const lk_party *party);
 
+/* The same, and behind it a text of the members that see_json_party() writes, as
+   cli_put_view() has it; besides these of "permits", as "2 permits", and "foreign", as
+   "Redisson". */
+void see_put_told(FILE *to, lk_kind kind, const lk_party *party,
+                  size_t position, const char *text);
+
 /* The holder of a lock in one line: "web-3:4121 (make, user ci: deploy 4.2)"; where
    no process is known the begin of its id and the reason, "e446ca3e (deploy 4.2)".
    Each part that is long is shortened, so that none pushes another away. */
 enum { SEE_PARTY_SIZE = 1088, SEE_ID_BEGIN = 8 };
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party);
+
+/* The first of those who hold, in such a line, and how many more. revoked: follows it
+   if an operator has told it to stop. */
+enum { SEE_HELD_SIZE = SEE_PARTY_SIZE + 64 };
+void see_held_words(char text[SEE_HELD_SIZE], const lk_info *info,
+                    const char *revoked);
 
 /* Why a hold was broken, in bytes: the server keeps 300 with whose hold it was. */
 enum { SEE_WHY_MAX = 120 };

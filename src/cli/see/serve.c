@@ -60,11 +60,6 @@ typedef struct serving {
     sight then, since; /* then: CIRCLE_MS ago, or more */
 } serving;
 
-static uint64_t now_ms(void)
-{
-    return (uint64_t)(cli_now_ns() / CLI_NS_PER_MS);
-}
-
 /* ---- circles ------------------------------------------------------------------ */
 
 /* What is stuck at one look may be a passing state: each name was read at a time
@@ -78,7 +73,7 @@ is_circle(const serving *s, const see_graph *graph, const char *name)
 /* Takes the graph. */
 static void graph_keep(serving *s, see_graph *graph)
 {
-    uint64_t now = now_ms();
+    uint64_t now = cli_now_ms();
 
     if (now - s->since.ms < CIRCLE_MS) {
         see_graph_done(graph);
@@ -112,13 +107,13 @@ json_parties(cli_json *json, const see_row *row, const see_node *node)
 
     cli_json_open(json, "holders", '[');
     for (size_t i = 0; i < holders; i++)
-        see_json_holder(json, NULL, node->kind, info->holders[i]);
+        see_json_party(json, NULL, node->kind, info->holders[i], 0);
     if (info == NULL && only != NULL)
-        see_json_holder(json, NULL, row->entry->kind, only);
+        see_json_party(json, NULL, row->entry->kind, only, 0);
     cli_json_close(json, ']');
     cli_json_open(json, "waiters", '[');
     for (size_t i = 0; i < waiters; i++)
-        see_json_waiter(json, NULL, info->waiters[i], i + 1);
+        see_json_party(json, NULL, node->kind, info->waiters[i], i + 1);
     cli_json_close(json, ']');
 }
 
@@ -130,7 +125,7 @@ static void json_name(cli_json *json, const serving *s, const see_graph *graph,
 
     cli_json_open(json, NULL, '{');
     see_json_row(json, row);
-    see_json_unread(json, node != NULL ? node->unread : NULL);
+    cli_json_words(json, "unread", node != NULL ? node->unread : NULL);
     cli_json_real(json, "rate", row->rate > 0 ? row->rate : 0);
     cli_json_bool(json, "stuck", is_circle(s, graph, name));
     json_parties(json, row, node);
@@ -145,7 +140,7 @@ static void json_event(cli_json *json, const serving *s, const see_rows *rows,
     see_json_sums(json, "all", &totals.all);
     cli_json_count(json, "changes", s->changes.all);
     cli_json_bool(json, "truncated", totals.truncated);
-    see_json_text(json, "missing", totals.missing);
+    cli_json_words(json, "missing", totals.missing);
     cli_json_open(json, "names", '[');
     for (size_t i = 0; i < least(rows->count, SHOWN); i++)
         json_name(json, s, graph, &rows->rows[i]);
@@ -172,18 +167,14 @@ static lk_status graph_fill(serving *s, const see_rows *rows, see_graph *graph)
 static lk_status see(serving *s, cli_json *json)
 {
     see_graph graph = {.count = 0};
-    lk_listing *listing;
     see_rows rows;
     lk_status status = lk_client_wait_ready(s->client, REACH_MS);
 
     if (status == LK_OK)
-        status = lk_list(s->client, LOOK_MS, &s->what, &listing);
+        status = see_rows_list(s->client, LOOK_MS, &s->what, &rows);
     if (status != LK_OK)
         return status;
-    if (!see_rows_make(&rows, listing, false))
-        return LK_ENOMEM;
-    see_rows_sort(&rows, SEE_BY_NAME);
-    if (!see_changes_note(&s->changes, &rows, now_ms()))
+    if (!see_changes_note(&s->changes, &rows, cli_now_ms()))
         status = LK_ENOMEM;
     see_rows_sort(&rows, SEE_BY_WAITERS);
     if (status == LK_OK)
@@ -216,7 +207,7 @@ static void look(FILE *to, void *data)
         cli_json_text(&json, "trouble", cli_error_words());
     }
     cli_json_close(&json, '}');
-    (void)fputs("\n\n", to);
+    (void)fputc('\n', to);
 }
 
 /* ---- the command ------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/utf8.h"
+#include "cli/view.h"
 
 static void sums_add(see_sums *to, const lk_entry *entry)
 {
@@ -38,42 +39,73 @@ see_totals see_totals_of(const see_rows *rows, const lk_health *health)
     return stats;
 }
 
-/* What sums are, for JSON, whose members end so, and for Prometheus. */
-static const struct sum {
-    const char *key;
-    const char *metric, *help;
-    size_t at;
-    bool is_ms; /* seconds in Prometheus */
-} sums[] = {
-    {"names", "names", "Names in use.", offsetof(see_sums, names), false},
-    {"held", "held", "Names that somebody holds.", offsetof(see_sums, held),
-     false},
-    {"holders", "holders", "Holders, or permits that are taken.",
-     offsetof(see_sums, holders), false},
-    {"waiters", "waiters", "Waiters.", offsetof(see_sums, waiters), false},
-    {"foreign", "foreign", "Names that only Redisson has used.",
-     offsetof(see_sums, foreign), false},
-    {"longest_held_ms", "longest_held_seconds",
-     "The longest of the present holds.", offsetof(see_sums, longest_held_ms),
-     true},
+/* A number, for JSON, and for Prometheus in seconds where it is a time. */
+typedef struct metric {
+    cli_field field;
+    const char *name; /* with its labels, but for {kind}; NULL ends a table */
+    const char *help; /* NULL: that of the one before */
+} metric;
+
+#define SUM(member, unit)  #member, unit, offsetof(see_sums, member), 1
+#define HEALTH(member, in) #member, CLI_UNIT_US, offsetof(lk_health, member), in
+
+static const metric sums[] = {
+    {{SUM(names, CLI_UNIT_COUNT)}, "names", "Names in use."},
+    {{SUM(held, CLI_UNIT_COUNT)}, "held", "Names that somebody holds."},
+    {{SUM(holders, CLI_UNIT_COUNT)},
+     "holders",
+     "Holders, or permits that are taken."},
+    {{SUM(waiters, CLI_UNIT_COUNT)}, "waiters", "Waiters."},
+    {{SUM(foreign, CLI_UNIT_COUNT)},
+     "foreign",
+     "Names that only Redisson has used."},
+    {{SUM(longest_held_ms, CLI_UNIT_MS)},
+     "longest_held_seconds",
+     "The longest of the present holds."},
+    {.name = NULL},
+};
+static const metric health[] = {
+    {{HEALTH(rtt_min_us, 1)},
+     "rtt_seconds{quantile=\"0\"}",
+     "Round trip to the server."},
+    {{HEALTH(rtt_median_us, 1)}, "rtt_seconds{quantile=\"0.5\"}", NULL},
+    {{HEALTH(rtt_max_us, 1)}, "rtt_seconds{quantile=\"1\"}", NULL},
+    {{HEALTH(clock_ahead_us, 0)},
+     "clock_ahead_seconds",
+     "The server's clock less this host's."},
+    {.name = NULL},
 };
 
-enum { SUMS = sizeof(sums) / sizeof(sums[0]) };
-
-static uint64_t value_of(const see_sums *s, const struct sum *sum)
+static void json_metrics(cli_json *json, const metric *m, const void *of)
 {
-    uint64_t value;
-
-    memcpy(&value, (const char *)s + sum->at, sizeof(value));
-    return value;
+    for (; m->name != NULL; m++) {
+        if (m->field.in != 0)
+            cli_json_field(json, &m->field, of);
+    }
 }
 
 void see_json_sums(cli_json *json, const char *key, const see_sums *s)
 {
     cli_json_open(json, key, '{');
-    for (size_t i = 0; i < SUMS; i++)
-        cli_json_count(json, sums[i].key, value_of(s, &sums[i]));
+    json_metrics(json, sums, s);
     cli_json_close(json, '}');
+}
+
+void see_json_totals(const see_totals *totals)
+{
+    cli_json json = {.to = stdout};
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_open(&json, "kinds", '{');
+    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
+        see_json_sums(&json, lk_kind_text((lk_kind)i), &totals->kinds[i]);
+    cli_json_close(&json, '}');
+    see_json_sums(&json, "all", &totals->all);
+    cli_json_words(&json, "server_version", totals->health->version);
+    json_metrics(&json, health, totals->health);
+    cli_json_bool(&json, "truncated", totals->truncated);
+    cli_json_words(&json, "missing", totals->missing);
+    cli_json_close(&json, '}');
 }
 
 /* A label's value: backslash, quote and newline are escaped. What is shown by its
@@ -95,57 +127,49 @@ static void put_label(FILE *to, const char *text)
     }
 }
 
-static void put_head(FILE *to, const char *metric, const char *help)
+static void put_head(FILE *to, const char *name, const char *help)
 {
-    (void)fprintf(to, "# HELP latchkey_%s %s\n# TYPE latchkey_%s gauge\n",
-                  metric, help, metric);
+    const int size = (int)strcspn(name, "{");
+
+    (void)fprintf(to, "# HELP latchkey_%.*s %s\n# TYPE latchkey_%.*s gauge\n",
+                  size, name, help, size, name);
 }
 
-static void put_sum(FILE *to, const see_totals *stats, const struct sum *sum)
+static void put_sum(FILE *to, const see_totals *stats, const metric *sum)
 {
-    put_head(to, sum->metric, sum->help);
+    put_head(to, sum->name, sum->help);
     for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++) {
-        uint64_t value = value_of(&stats->kinds[i], sum);
-
-        (void)fprintf(to, "latchkey_%s{kind=\"%s\"} ", sum->metric,
+        (void)fprintf(to, "latchkey_%s{kind=\"%s\"} ", sum->name,
                       lk_kind_text((lk_kind)i));
-        if (sum->is_ms)
-            (void)fprintf(to, "%.3f\n", (double)value / 1000);
-        else
-            (void)fprintf(to, "%" PRIu64 "\n", value);
+        cli_put_sample(to, &sum->field, &stats->kinds[i]);
     }
 }
 
-static void put_server(FILE *to, const lk_health *health)
+static void put_server(FILE *to, const lk_health *found)
 {
-    put_head(to, "rtt_seconds", "Round trip to the server.");
-    (void)fprintf(to,
-                  "latchkey_rtt_seconds{quantile=\"0\"} %.6f\n"
-                  "latchkey_rtt_seconds{quantile=\"0.5\"} %.6f\n"
-                  "latchkey_rtt_seconds{quantile=\"1\"} %.6f\n",
-                  (double)health->rtt_min_us / 1e6,
-                  (double)health->rtt_median_us / 1e6,
-                  (double)health->rtt_max_us / 1e6);
-    put_head(to, "clock_ahead_seconds", "The server's clock less this host's.");
-    (void)fprintf(to, "latchkey_clock_ahead_seconds %.6f\n",
-                  (double)health->clock_ahead_us / 1e6);
+    for (const metric *m = health; m->name != NULL; m++) {
+        if (m->help != NULL)
+            put_head(to, m->name, m->help);
+        (void)fprintf(to, "latchkey_%s ", m->name);
+        cli_put_sample(to, &m->field, found);
+    }
     put_head(to, "check",
              "What doctor finds: 0 ok, 1 note, 2 warn, 3 fail, 4 unknown; the "
              "worst of each id.");
-    for (size_t i = 0; i < health->count; i++) {
-        int worst = (int)health->checks[i]->level;
+    for (size_t i = 0; i < found->count; i++) {
+        int worst = (int)found->checks[i]->level;
         bool is_first = true;
 
-        for (size_t j = 0; j < health->count; j++) {
-            if (strcmp(health->checks[j]->id, health->checks[i]->id) != 0)
+        for (size_t j = 0; j < found->count; j++) {
+            if (strcmp(found->checks[j]->id, found->checks[i]->id) != 0)
                 continue;
             is_first &= j >= i;
-            if ((int)health->checks[j]->level > worst)
-                worst = (int)health->checks[j]->level;
+            if ((int)found->checks[j]->level > worst)
+                worst = (int)found->checks[j]->level;
         }
         if (is_first)
             (void)fprintf(to, "latchkey_check{id=\"%s\"} %d\n",
-                          health->checks[i]->id, worst);
+                          found->checks[i]->id, worst);
     }
 }
 
@@ -181,8 +205,8 @@ void see_put_metrics(FILE *to, const see_totals *stats, const see_rows *rows,
              "All names were counted: no master of a cluster was away.");
     (void)fprintf(to, "latchkey_complete %d\n",
                   !stats->truncated && stats->missing[0] == '\0');
-    for (size_t i = 0; i < SUMS; i++)
-        put_sum(to, stats, &sums[i]);
+    for (const metric *sum = sums; sum->name != NULL; sum++)
+        put_sum(to, stats, sum);
     if (stats->health != NULL)
         put_server(to, stats->health);
     if (rows != NULL)

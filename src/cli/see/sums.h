@@ -28,6 +28,9 @@ see_totals see_totals_of(const see_rows *rows, const lk_health *health);
 /* Sums as an object. */
 void see_json_sums(cli_json *json, const char *key, const see_sums *s);
 
+/* All of them as one document; health is known. */
+void see_json_totals(const see_totals *totals);
+
 /*
  * Writes them as Prometheus text. stats NULL: the server could not be looked at,
  * and nothing is known. rows: also a series for each of the first so many names;

@@ -17,7 +17,7 @@
 #include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/see/changes.h"
-#include "cli/see/rows.h"
+#include "cli/see/sums.h"
 #include "cli/utf8.h"
 
 enum { LOOK_MS = 1500, ROWS = 20, LEAST_MS = 100 };
@@ -28,10 +28,9 @@ struct values {
     uint64_t lines;
 };
 
-static const char orders[] = "waiters|held|rate|name";
-static const see_order order_of[] = {SEE_BY_WAITERS, SEE_BY_HELD, SEE_BY_RATE,
-                                     SEE_BY_NAME};
-static const char *const order_words[] = {"waiters", "held", "rate", "name"};
+/* As see_order has them. */
+static const char orders[] = "name|waiters|held|rate";
+static const char *const order_words[] = {"name", "waiters", "held", "rate"};
 
 static const cli_option options[] = {
     {CLI_WORD, 0, "sort", offsetof(struct values, sort), orders,
@@ -44,11 +43,6 @@ static const cli_option options[] = {
     {CLI_COUNT, 'n', "lines", offsetof(struct values, lines), "N", NULL, 0},
     {.kind = CLI_END},
 };
-
-static uint64_t now_ms(void)
-{
-    return (uint64_t)(cli_now_ns() / CLI_NS_PER_MS);
-}
 
 /* ---- the terminal ---------------------------------------------------------------- */
 
@@ -135,8 +129,8 @@ struct top {
 
 static void look(struct top *top)
 {
-    lk_listing *listing;
-    lk_status status = lk_list(top->client, LOOK_MS, &top->what, &listing);
+    see_rows rows;
+    lk_status status = see_rows_list(top->client, LOOK_MS, &top->what, &rows);
 
     if (!see_master_words(top->master, top->client))
         top->master[0] = '\0';
@@ -150,14 +144,12 @@ static void look(struct top *top)
     }
     if (top->has_rows)
         see_rows_free(&top->rows);
-    top->has_rows = see_rows_make(&top->rows, listing, false);
+    top->rows = rows;
+    top->has_rows = true;
     top->trouble[0] = '\0';
-    if (!top->has_rows)
-        return;
-    see_rows_sort(&top->rows, SEE_BY_NAME);
-    if (!see_changes_note(&top->changes, &top->rows, now_ms()))
+    if (!see_changes_note(&top->changes, &top->rows, cli_now_ms()))
         (void)snprintf(top->trouble, sizeof(top->trouble), "out of memory");
-    see_rows_sort(&top->rows, order_of[top->values.sort]);
+    see_rows_sort(&top->rows, (see_order)top->values.sort);
     see_rows_ask(top->client, &top->rows);
 }
 
@@ -176,19 +168,15 @@ static bool is_short(const struct top *top)
 
 static void put_head(FILE *to, const struct top *top)
 {
-    uint64_t held = 0, waiters = 0;
-    size_t count = top->has_rows ? top->rows.count : 0;
+    const see_totals totals = top->has_rows ? see_totals_of(&top->rows, NULL)
+                                            : (see_totals){.health = NULL};
     char time[CLI_TIME_SIZE], words[192];
     char line[256];
 
-    for (size_t i = 0; i < count; i++) {
-        held += top->rows.rows[i].entry->holder_count > 0;
-        waiters += top->rows.rows[i].entry->waiter_count;
-    }
     (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
-                   "%zu names, %" PRIu64 " held, %" PRIu64
+                   "%" PRIu64 " names, %" PRIu64 " held, %" PRIu64
                    " waiting; every %s, by %s",
-                   count, held, waiters,
+                   totals.all.names, totals.all.held, totals.all.waiters,
                    cli_time_words(time, (uint64_t)top->values.every_ms),
                    order_words[top->values.sort]);
     put_short(to, line);
@@ -254,10 +242,10 @@ static void draw(struct top *top)
         return;
     put_head(to, top);
     if (top->has_rows)
-        see_rows_sort(&top->rows, order_of[top->values.sort]);
+        see_rows_sort(&top->rows, (see_order)top->values.sort);
     most = room(top);
     if (top->has_rows)
-        see_put_rows(&c, to, &top->rows, most, cli_columns(stdout));
+        see_put_rows(&c, to, &top->rows, most, cli_columns(stdout), true);
     put_foot(to, top, most);
     if (fclose(to) == 0)
         screen_put(text, size);
@@ -269,7 +257,7 @@ static void draw(struct top *top)
 /* False: to end. */
 static bool key_take(struct top *top, char key)
 {
-    static const char keys[] = "whrn";
+    static const char keys[] = "nwhr";
     const char *found = strchr(keys, key);
 
     if (key == 'q' || key == 'Q')
@@ -283,7 +271,7 @@ static bool key_take(struct top *top, char key)
 static bool pause_until(struct top *top, uint64_t until)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    uint64_t now = now_ms();
+    uint64_t now = cli_now_ms();
     char key;
 
     while (ended == 0 && now < until) {
@@ -297,7 +285,7 @@ static bool pause_until(struct top *top, uint64_t until)
             resized = 0;
             draw(top);
         }
-        now = now_ms();
+        now = cli_now_ms();
     }
     return ended == 0;
 }
@@ -309,7 +297,7 @@ static int live(struct top *top)
 
     screen_begin(&screen);
     while (goes_on && ended == 0) {
-        uint64_t next = now_ms() + (uint64_t)top->values.every_ms;
+        uint64_t next = cli_now_ms() + (uint64_t)top->values.every_ms;
 
         look(top);
         draw(top);
@@ -324,12 +312,6 @@ static int live(struct top *top)
 
 /* ---- a snapshot ------------------------------------------------------------------- */
 
-static void put_table(const struct top *top, const see_rows *rows)
-{
-    see_put_master(top->c, stdout, "", top->client);
-    see_put_rows(top->c, stdout, rows, rows->count, cli_columns_bound(stdout));
-}
-
 static int snapshot(struct top *top)
 {
     see_rows rows;
@@ -338,24 +320,17 @@ static int snapshot(struct top *top)
 
     if (code != 0)
         return code;
-    see_rows_sort(&rows, order_of[top->values.sort]);
+    see_rows_sort(&rows, (see_order)top->values.sort);
     if (rows.count > most)
         rows.count = most;
-    see_rows_ask(top->client, &rows);
-    if (top->c->json)
-        see_json_rows(stdout, &rows, top->client);
-    else
-        put_table(top, &rows);
-    code = see_missing(top->c, rows.listing->missing);
-    see_rows_free(&rows);
-    return code;
+    return see_rows_show(top->c, top->client, &rows, true);
 }
 
 static int run(cli *c, int argc, char **argv)
 {
     struct top top = {.c = c,
                       .what = {LK_LIST_OPTIONS_INIT},
-                      .values = {.every_ms = 2000}};
+                      .values = {.sort = SEE_BY_WAITERS, .every_ms = 2000}};
     cli_args args;
     int code;
 

@@ -39,10 +39,10 @@ static const cli_option options[] = {
 struct waiting {
     const cli *c;
     const char *name;
-    char shown[128];                /* the name, for terminals */
-    bool is_away;                   /* the server, at the last look */
-    char seen[SEE_PARTY_SIZE + 64]; /* who held it then; empty: not known */
-    char said[SEE_PARTY_SIZE + 64]; /* who was spoken of last */
+    char shown[128];               /* the name, for terminals */
+    bool is_away;                  /* the server, at the last look */
+    char seen[SEE_HELD_SIZE + 16]; /* who held it then; empty: not known */
+    char said[SEE_HELD_SIZE + 16]; /* who was spoken of last */
 };
 
 /* Says it once for each holder, and for each outage. */
@@ -53,24 +53,12 @@ static void say(struct waiting *w, const char *what)
     (void)snprintf(w->said, sizeof(w->said), "%s", what);
 }
 
-static void note_holder(struct waiting *w, const lk_info *info)
-{
-    char party[SEE_PARTY_SIZE];
-
-    const char *end = info->holders[0]->revoked ? ", revoked" : "";
-
-    see_party_words(party, info->holders[0]);
-    if (info->holder_count > 1)
-        (void)snprintf(w->seen, sizeof(w->seen), "held by %s%s and %zu more",
-                       party, end, info->holder_count - 1);
-    else
-        (void)snprintf(w->seen, sizeof(w->seen), "held by %s%s", party, end);
-}
-
 /* What a look says: the exit code, or AGAIN. */
 static int
 judge(struct waiting *w, lk_status status, lk_kind kind, const lk_info *info)
 {
+    char held[SEE_HELD_SIZE];
+
     w->is_away = status == LK_EOFFLINE || status == LK_ETIMEDOUT ||
                  status == LK_ELOADING;
     if (w->is_away)
@@ -89,7 +77,8 @@ judge(struct waiting *w, lk_status status, lk_kind kind, const lk_info *info)
                         w->shown);
     if (status == LK_ENOTHELD || info->holder_count == 0)
         return CLI_OK;
-    note_holder(w, info);
+    see_held_words(held, info, ", revoked");
+    (void)snprintf(w->seen, sizeof(w->seen), "held by %s", held);
     return AGAIN;
 }
 

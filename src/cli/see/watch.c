@@ -47,93 +47,46 @@ struct watch {
 
 /* ---- one event --------------------------------------------------------------------- */
 
-static void put_time(FILE *to)
-{
-    struct timespec now;
-    struct tm parts;
-    char text[16];
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (localtime_r(&now.tv_sec, &parts) == NULL ||
-        strftime(text, sizeof(text), "%H:%M:%S", &parts) == 0)
-        text[0] = '\0';
-    (void)fprintf(to, "%s.%03ld ", text, now.tv_nsec / 1000000);
-}
-
-/* Of what no process keeps the reason says more than the id. */
-static void put_who(FILE *to, const lk_party *party)
-{
-    char words[SEE_PARTY_SIZE];
-
-    if (see_is_kept(party)) {
-        see_put_party(to, party);
-    } else {
-        see_party_words(words, party);
-        (void)fputs(words, to);
-    }
-}
-
-static void put_text(FILE *to, const char *event, const lk_party *party,
-                     bool is_holder, size_t position)
-{
-    put_time(to);
-    (void)fprintf(to, "%-8s ", event);
-    if (party != NULL) {
-        put_who(to, party);
-        if (party->mode[0] != '\0')
-            (void)fprintf(to, ", %s", party->mode);
-        if (is_holder && party->fence != 0)
-            (void)fprintf(to, ", fence %" PRIu64, party->fence);
-        if (position > 0)
-            (void)fprintf(to, ", position %zu", position);
-        if (party->reason[0] != '\0') {
-            (void)fputs(", ", to);
-            cli_put_clean(to, party->reason);
-        }
-    }
-    (void)fputc('\n', to);
-}
-
-static void put_json(const struct watch *w, const char *event,
-                     const lk_party *party, bool is_holder, size_t position)
-{
-    cli_json json = {.to = stdout};
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    cli_json_open(&json, NULL, '{');
-    cli_json_text(&json, "event", event);
-    cli_json_number(&json, "unix_ms",
-                    (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-    cli_json_text(&json, "name", w->name);
-    see_json_text(&json, "kind", lk_kind_text(w->kind));
-    if (party != NULL && is_holder)
-        see_json_holder(&json, "holder", w->kind, party);
-    else
-        cli_json_null(&json, "holder");
-    if (party != NULL && !is_holder)
-        see_json_waiter(&json, "waiter", party, position);
-    else
-        cli_json_null(&json, "waiter");
-    cli_json_close(&json, '}');
-    cli_json_line(&json);
-}
-
-static void tell(struct watch *w, const char *event, const lk_party *party,
-                 bool is_holder, size_t position)
+/* position as of see_json_party(). */
+static void put_line(const struct watch *w, const char *event,
+                     const lk_party *party, size_t position)
 {
     see_page page;
+    FILE *to = see_page_begin(&page, w->c, stdout);
+    const int64_t now = cli_unix_ms();
 
+    cli_put_date(to, false, now);
+    (void)fprintf(to, ".%03d %-8s ", (int)(now % 1000), event);
+    if (party != NULL)
+        see_put_told(to, w->kind, party, position,
+                     "[, {mode}][, fence {fence}][, position {position}][, "
+                     "{reason}]");
+    (void)fputc('\n', to);
+    see_page_end(&page);
+}
+
+static void put_document(const struct watch *w, const char *event,
+                         const lk_party *party, size_t position)
+{
+    cli_json json = {.to = stdout};
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "event", event);
+    cli_json_number(&json, "unix_ms", cli_unix_ms());
+    cli_json_text(&json, "name", w->name);
+    cli_json_words(&json, "kind", lk_kind_text(w->kind));
+    see_json_party(&json, "holder", w->kind, position == 0 ? party : NULL, 0);
+    see_json_party(&json, "waiter", w->kind, position > 0 ? party : NULL,
+                   position);
+    cli_json_close(&json, '}');
+}
+
+static void
+tell(struct watch *w, const char *event, const lk_party *party, size_t position)
+{
     if (w->values->count != 0 && w->events >= w->values->count)
         return;
-    if (w->c->json) {
-        put_json(w, event, party, is_holder, position);
-    } else {
-        FILE *to = see_page_begin(&page, w->c, stdout);
-
-        put_text(to, event, party, is_holder, position);
-        see_page_end(&page);
-    }
+    (w->c->json ? put_document : put_line)(w, event, party, position);
     (void)cli_flush();
     w->events++;
 }
@@ -184,7 +137,7 @@ static void tell_gone(struct watch *w, const lk_info *last, const lk_info *info)
 
     for (size_t i = 0; i < last->holder_count; i++) {
         if (!is_among(last->holders[i], info->holders, info->holder_count))
-            tell(w, "ended", last->holders[i], true, 0);
+            tell(w, "ended", last->holders[i], 0);
     }
     /* Else it may have been granted, and have finished, between two looks. */
     if (is_as_before(last, info) && is_alone(w->kind, info))
@@ -194,7 +147,7 @@ static void tell_gone(struct watch *w, const lk_info *last, const lk_info *info)
 
         if (!is_among(waiter, info->waiters, info->listed_count) &&
             !holds(info, waiter->owner))
-            tell(w, word, waiter, false, i + 1);
+            tell(w, word, waiter, i + 1);
     }
 }
 
@@ -206,7 +159,7 @@ static void tell_revoked(struct watch *w, const lk_party *holder)
     for (size_t i = 0; last != NULL && i < last->holder_count; i++) {
         if (is_among(holder, &last->holders[i], 1) &&
             !last->holders[i]->revoked)
-            tell(w, "revoked", holder, true, 0);
+            tell(w, "revoked", holder, 0);
     }
 }
 
@@ -216,13 +169,13 @@ static void tell_new(struct watch *w, const lk_info *last, const lk_info *info)
 
     for (size_t i = 0; i < info->holder_count; i++) {
         if (!is_among(info->holders[i], last->holders, last->holder_count))
-            tell(w, word, info->holders[i], true, 0);
+            tell(w, word, info->holders[i], 0);
         else if (info->holders[i]->revoked)
             tell_revoked(w, info->holders[i]);
     }
     for (size_t i = 0; i < info->listed_count; i++) {
         if (!is_among(info->waiters[i], last->waiters, last->listed_count))
-            tell(w, "waits", info->waiters[i], false, i + 1);
+            tell(w, "waits", info->waiters[i], i + 1);
     }
 }
 
@@ -245,7 +198,7 @@ static bool take(struct watch *w, lk_status status, lk_kind kind, lk_info *info)
                    status == LK_ELOADING;
 
     if (is_away != w->is_away)
-        tell(w, is_away ? "away" : "back", NULL, false, 0);
+        tell(w, is_away ? "away" : "back", NULL, 0);
     w->is_away = is_away;
     if (is_away)
         return true;

@@ -60,27 +60,20 @@ static numbers numbers_of(lk_client *client, const char *name, lk_kind kind)
     return n;
 }
 
-static void put_json(lk_client *client, const char *name, lk_kind kind,
-                     const lk_info *info, const numbers *n)
+static void put_document(lk_client *client, const char *name, lk_kind kind,
+                         const lk_info *info, const numbers *n)
 {
     cli_json json = {.to = stdout};
 
     cli_json_open(&json, NULL, '{');
     see_json_info(&json, name, kind, info);
-    if (n->has_permits)
-        cli_json_count(&json, "permits", n->permits);
-    else
-        cli_json_null(&json, "permits");
-    if (n->has_value)
-        cli_json_number(&json, "value", n->value);
-    else
-        cli_json_null(&json, "value");
+    cli_json_known(&json, "permits", n->has_permits, (int64_t)n->permits);
+    cli_json_known(&json, "value", n->has_value, n->value);
     see_json_master(&json, client);
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
-static void put_text(const cli *c, const char *name, lk_kind kind,
+static void put_page(const cli *c, const char *name, lk_kind kind,
                      const lk_info *info, const numbers *n)
 {
     char more[96] = "";
@@ -100,20 +93,23 @@ static void put_text(const cli *c, const char *name, lk_kind kind,
     see_put_info(c, stdout, name, kind, info, more);
 }
 
-static int show(const cli *c, lk_client *client, const char *name)
+static int
+show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
+    const char *name = args->operands[0];
     lk_kind kind;
     lk_info *info;
     lk_status status = lk_who(client, name, &kind, &info);
     numbers n;
 
+    (void)values;
     if (status != LK_OK)
         return cli_fail_call(c, status, name);
     n = numbers_of(client, name, kind);
     if (c->json) {
-        put_json(client, name, kind, info, &n);
+        put_document(client, name, kind, info, &n);
     } else {
-        put_text(c, name, kind, info, &n);
+        put_page(c, name, kind, info, &n);
         see_put_master(c, stdout, "  ", client);
     }
     lk_info_free(info);
@@ -122,17 +118,10 @@ static int show(const cli *c, lk_client *client, const char *name)
 
 static int run(cli *c, int argc, char **argv)
 {
-    lk_client *client;
     cli_args args;
-    int code;
 
     cli_parse(c, argc, argv, NULL, &args);
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    code = show(c, client, args.operands[0]);
-    lk_client_free(client);
-    return code;
+    return see_run(c, &args, NULL, show);
 }
 
 const cli_command cli_command_who = {

@@ -65,22 +65,11 @@ static void put_node(chain *in, const char *name);
 
 static void put_holder(chain *in, lk_kind kind, const lk_party *party)
 {
-    bool is_foreign = see_is_foreign(kind, party);
-    char time[CLI_TIME_SIZE];
-
     indent(in->to, in->depth);
     (void)fputs("held by ", in->to);
-    see_put_party(in->to, party);
-    if (!is_foreign)
-        (void)fprintf(in->to, ", since %s",
-                      cli_time_words(time, party->since_ms));
-    if (party->reason[0] != '\0') {
-        (void)fputs(", ", in->to);
-        cli_put_clean(in->to, party->reason);
-    }
-    (void)fprintf(in->to, "%s\n",
-                  is_foreign ? ", by Redisson: what it waits for is not known"
-                             : "");
+    see_put_told(in->to, kind, party, 0,
+                 "[, since {held_ms}][, {reason}][, by {foreign}: what it "
+                 "waits for is not known]\n");
     if (party->waits_for[0] == '\0')
         return;
     indent(in->to, in->depth);
@@ -160,12 +149,12 @@ static void json_unread(cli_json *json, const see_graph *graph)
     cli_json_close(json, ']');
 }
 
-static void put_json(const see_graph *graph, const char *name, bool is_dead)
+static void put_document(const see_graph *graph, const char *name, bool is_dead)
 {
     cli_json json = {.to = stdout};
 
     cli_json_open(&json, NULL, '{');
-    see_json_text(&json, "name", name);
+    cli_json_words(&json, "name", name);
     cli_json_bool(&json, "deadlock", is_dead);
     cli_json_open(&json, "names", '[');
     for (size_t i = 0; i < graph->count; i++) {
@@ -181,9 +170,8 @@ static void put_json(const see_graph *graph, const char *name, bool is_dead)
     cli_json_close(&json, ']');
     json_unread(&json, graph);
     cli_json_bool(&json, "truncated", graph->is_cut);
-    see_json_text(&json, "missing", missing_of(graph));
+    cli_json_words(&json, "missing", missing_of(graph));
     cli_json_close(&json, '}');
-    cli_json_line(&json);
 }
 
 /* ---- looking ---------------------------------------------------------------------- */
@@ -246,7 +234,7 @@ confirm(see_graph *graph, lk_client *client, const char *name, int64_t again_ms)
 }
 
 /* 0, or has complained. */
-static int put_text(const cli *c, const see_graph *graph, const char *name)
+static int put_page(const cli *c, const see_graph *graph, const char *name)
 {
     chain in = {.graph = graph,
                 .path = calloc(graph->count + 1, sizeof(const see_node *)),
@@ -282,8 +270,10 @@ static int denied(const cli *c, const see_graph *graph)
 }
 
 static int
-show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
+show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
+    const int64_t again_ms = ((const struct values *)values)->again_ms;
+    const char *name = args->operand_count == 1 ? args->operands[0] : NULL;
     see_graph graph = {.count = 0};
     lk_status status = look(&graph, client, name);
     int code = CLI_OK;
@@ -302,9 +292,9 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
         return cli_fail_call(c, status, name != NULL ? name : "looking");
     }
     if (c->json)
-        put_json(&graph, name != NULL ? name : "", any_stuck(&graph));
+        put_document(&graph, name != NULL ? name : "", any_stuck(&graph));
     else
-        code = put_text(c, &graph, name);
+        code = put_page(c, &graph, name);
     if (code == CLI_OK)
         code = denied(c, &graph);
     if (code == CLI_OK)
@@ -316,18 +306,10 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
 static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.again_ms = 2500};
-    lk_client *client;
     cli_args args;
-    int code;
 
     cli_parse(c, argc, argv, &values, &args);
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    code = show(c, client, args.operand_count == 1 ? args.operands[0] : NULL,
-                values.again_ms);
-    lk_client_free(client);
-    return code;
+    return see_run(c, &args, &values, show);
 }
 
 const cli_command cli_command_why = {

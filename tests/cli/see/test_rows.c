@@ -22,7 +22,7 @@ static char *table_of(const lk_entry *entry)
     FILE *to = open_memstream(&text, &size);
 
     assert_non_null(to);
-    see_put_rows(&c, to, &rows, 1, CLI_UNBOUND);
+    see_put_rows(&c, to, &rows, 1, CLI_UNBOUND, true);
     assert_int_equal(fclose(to), 0);
     return text;
 }

@@ -266,6 +266,8 @@ SEEING_TEST(a_waiter_whose_process_is_gone_is_shown_to_be)
     assert_soon(server_integer(f->server, SERVER_WAITERS("n")) == 1, 10000);
     assert_tool(&f->how, 0, "n: lock, 1 holding, 1 waiting\n ", "", "who", "n",
                 NULL);
+    assert_tool(&f->how, 0, ", alive, for ", "", "who", "n", NULL);
+    assert_tool(&f->how, 0, ",\"alive\":true}", "", "who", "--json", "n", NULL);
     keeper_kill(waiter);
     f->count = 1;
     assert_tool(
@@ -273,6 +275,8 @@ SEEING_TEST(a_waiter_whose_process_is_gone_is_shown_to_be)
         "n: lock, 1 holding, 1 waiting, 1 of them gone from this host\n ", "",
         "who", "n", NULL);
     assert_tool(&f->how, 0, "\"process\":\"gone\"", "", "who", "--json", "n",
+                NULL);
+    assert_tool(&f->how, 0, ",\"alive\":false}", "", "who", "--json", "n",
                 NULL);
     assert_tool(&f->how, 0, ", whose process is gone, for ", "", "who", "n",
                 NULL);

@@ -299,18 +299,16 @@ static void are_asked(stand *s, workers *w)
         assert_true(wait_until(all_of_it_stand, s, STAND_MS));
 }
 
-/* All of a process' waits, and one behind them. Returns when the name was opened, which
-   is not before the server has seen who is dead. */
+/* All of a process' waits, and one behind them. Returns when the name was opened. */
 static uint64_t opened_to(stand *s, workers *first, party *live, int signal)
 {
-    party *holder = live_party(s);
+    party *holder = party_near(s, NULL); /* whose lease nobody needs */
 
     party_shut(holder);
     begin(first, WAITS_FOR);
     are_asked(s, first);
     party_queue(live);
     workers_kill(first, 0, signal);
-    stand_settle(s);
     party_open(holder);
     return wait_now_ms();
 }
@@ -407,7 +405,7 @@ static void who_stood_still_while_nobody_came_in_has_its_place_again(stand *s)
 {
     workers *stopped = worker_new(s);
     party *live = live_party(s);
-    party *holder = live_party(s);
+    party *holder = party_near(s, NULL); /* whose lease nobody needs */
 
     party_shut(holder);
     begin(stopped, WAITS_FOR);

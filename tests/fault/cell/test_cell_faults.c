@@ -153,8 +153,7 @@ FAULT(a_write_without_an_answer_is_in_doubt)
     proxy_refuse(the_proxy, true);
     assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_EPENDING);
     proxy_heal(the_proxy);
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     assert_int_equal(cells_expect(cell, "two"), version + 1);
 }
@@ -169,8 +168,7 @@ FAULT(a_write_that_did_not_arrive_is_not_made_later)
     proxy_refuse(the_proxy, true);
     assert_status(lk_cell_write(cell, version, "two", 3, NULL), LK_EPENDING);
     proxy_heal(the_proxy);
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     assert_int_equal(cells_expect(cell, "one"), version);
 }
@@ -266,8 +264,7 @@ FAULT(a_stopped_server_keeps_no_call_longer_than_its_time)
                     wait_allowed_ms(wait_scaled_ms(2000)));
     server_thaw(f->server);
     assert_status(status, LK_EOFFLINE);
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     cells_expect(cell, "1");
 }

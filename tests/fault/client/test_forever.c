@@ -47,7 +47,8 @@ static lk_client *client_open(const lk_client_options *options)
     lk_client *client = NULL;
 
     assert_status(lk_client_open(&client, server_url(redis), options), LK_OK);
-    assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     return client;
 }
 

@@ -174,10 +174,11 @@ REPLICA_TEST(every_member_of_a_multilock_is_waited_for)
 /* Its members' tries may take longer than one request. */
 REPLICA_TEST(a_multilock_that_is_tried_waits_for_all_of_its_replicas)
 {
+    const uint64_t answer_ms = wait_limit_ms(500);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
-                                  .replica_ms = wait_scaled_ms(900)};
+                                  .replica_ms = answer_ms / 5 * 9};
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                     .command_timeout_ms = wait_scaled_ms(500)};
+                                     .command_timeout_ms = answer_ms};
     lk_client *client = locking_open(f, &brief);
     lk_multilock *set = set_of_two(f, client);
     lk_hold *none = NULL;

@@ -46,7 +46,9 @@ static void things_make(things *t, uint64_t command_ms)
     *t = (things){.client = NULL};
     assert_status(lk_client_open(&t->client, server_url(redis), &options),
                   LK_OK);
-    assert_status(lk_client_wait_ready(t->client, 10000), LK_OK);
+    assert_status(lk_client_wait_ready(t->client,
+                                       (int64_t)wait_limit_ms(10000)),
+                  LK_OK);
     assert_status(lk_lock_new(&t->lock, t->client, "lock", NULL), LK_OK);
     assert_status(lk_rwlock_new(&t->rwlock, t->client, "rwlock", NULL), LK_OK);
     assert_status(lk_semaphore_new(&t->semaphore, t->client, "sem", &permits),

@@ -199,7 +199,8 @@ static outcome with_no_thread_at_the_end(int number)
 
     (void)number;
     if (lk_client_open(&client, server_url(redis), NULL) != LK_OK ||
-        lk_client_wait_ready(client, SOON_MS) != LK_OK ||
+        lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)) !=
+            LK_OK ||
         lk_client_wait_ready_async(client, SOON_MS, free_in_loop, client) !=
             LK_OK)
         return WRONG;
@@ -249,18 +250,33 @@ CHECK_TEST(a_filter_may_refuse_getrandom)
 
 /* ---- the server ------------------------------------------------------------- */
 
+static long refused_by_server(void)
+{
+    static const char begin[] = "rejected_connections:";
+    char *info = server_string(redis, "INFO stats");
+    const char *at = strstr(info, begin);
+    long count = at != NULL ? strtol(at + sizeof(begin) - 1, NULL, 10) : 0;
+
+    free(info);
+    return count;
+}
+
+/* Whoever asks a second time has heard why it was refused. */
 CHECK_TEST(a_full_server_is_named_as_such)
 {
+    long before = refused_by_server();
     lk_client *client = NULL;
     lk_status status;
 
     free(server_string(redis, "CONFIG SET maxclients 1"));
     assert_status(lk_client_open(&client, server_url(redis), NULL), LK_OK);
+    assert_soon(refused_by_server() >= before + 2, SOON_MS);
     status = lk_client_wait_ready(client, wait_scaled_ms(300));
     free(server_string(redis, "CONFIG SET maxclients 1000"));
     assert_status(status, LK_ETIMEDOUT);
     assert_non_null(strstr(lk_last_error(), "limit of clients"));
-    assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     lk_client_free(client);
 }
 
@@ -277,7 +293,8 @@ CHECK_TEST(the_name_service_is_not_asked)
     else
         (void)snprintf(wanted, sizeof(wanted), "\n%u\n", (unsigned)geteuid());
     assert_status(lk_client_open(&client, server_url(redis), NULL), LK_OK);
-    assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     record =
         server_string(redis, "GET latchkey:client::%s", lk_client_id(client));
     assert_non_null(record);

@@ -78,13 +78,14 @@ static void party_open(party *p, const trial *t)
     *p = (party){.t = t};
     if (lk_client_open(&p->client, server_url(redis), &options) != LK_OK ||
         thing_new(&p->it, t->kind, p->client, t->name) != LK_OK ||
-        lk_client_wait_ready(p->client, wait_scaled_ms(MARGIN_MS)) != LK_OK)
+        lk_client_wait_ready(p->client, (int64_t)wait_limit_ms(MARGIN_MS)) !=
+            LK_OK)
         abort();
 }
 
 static void party_close(party *p)
 {
-    (void)lk_client_shutdown(p->client, wait_scaled_ms(MARGIN_MS));
+    (void)lk_client_shutdown(p->client, (int64_t)wait_limit_ms(MARGIN_MS));
     thing_free(&p->it);
     lk_client_free(p->client);
 }
@@ -93,8 +94,8 @@ static lk_hold *take(party *p)
 {
     lk_hold *hold = NULL;
 
-    (void)!thing_acquire(&p->it, wait_scaled_ms(LEASE_MS + MARGIN_MS), NULL,
-                         &hold);
+    (void)!thing_acquire(&p->it, (int64_t)wait_limit_ms(LEASE_MS + MARGIN_MS),
+                         NULL, &hold);
     return hold;
 }
 

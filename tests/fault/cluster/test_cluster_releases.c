@@ -47,8 +47,8 @@ static lk_hold *hold_name(lk_client *client, const char *name)
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, wait_scaled_ms(RINGED_LONG_MS), NULL,
-                                  &hold),
+    assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(RINGED_LONG_MS),
+                                  NULL, &hold),
                   LK_OK);
     lk_lock_free(lock);
     return hold;

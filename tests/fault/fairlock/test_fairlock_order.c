@@ -283,7 +283,7 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
         lk_fairlock_new(&c.lock, client, "n", NULL) != LK_OK)
         return 1;
     crew_run(&c);
-    status = lk_client_shutdown(client, wait_scaled_ms(20000));
+    status = lk_client_shutdown(client, (int64_t)wait_limit_ms(20000));
     lk_fairlock_free(c.lock);
     lk_client_free(client);
     return status == LK_OK ? 0 : 2;

@@ -122,7 +122,7 @@ FAULT(a_landing_that_was_swallowed_is_told_again)
 FAULT(a_renewal_that_is_answered_late_leads_nobody)
 {
     const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT, .ttl_ms = 60000,
-                                     .lease_ms = 1000};
+                                     .lease_ms = wait_lease_ms()};
     lk_flight *flight = far_with(f, NULL, &quick); /* of client 0 */
     flyer *leader = flights_lead(f, flight, flights_engine(f));
     flyer *later;
@@ -147,7 +147,8 @@ FAULT(a_renewal_that_is_answered_late_leads_nobody)
 /* It cannot renew: another takes over, and both go on. */
 FAULT(a_leader_that_is_cut_off_is_taken_over_from)
 {
-    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = 1000};
+    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT,
+                                     .lease_ms = wait_lease_ms()};
     engine second = {.value = "second"};
     flyer *leader =
         flights_lead(f, far_with(f, NULL, &quick), flights_engine(f));

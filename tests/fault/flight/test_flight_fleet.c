@@ -67,7 +67,7 @@ static void *caller_run(void *data)
     lk_status status;
 
     counters[CALLED]++;
-    status = lk_flight_do(c->flight, "k", (int64_t)wait_scaled_ms(DEADLINE_MS),
+    status = lk_flight_do(c->flight, "k", (int64_t)wait_limit_ms(DEADLINE_MS),
                           NULL, compute, c, &value);
     counters[status == LK_OK ? GOOD : BAD]++;
     if (status == LK_OK &&
@@ -98,7 +98,8 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
         (void)pthread_join(threads[i], NULL);
     lk_flight_free(c.flight);
     /* The landing is told before its process is gone. */
-    if (lk_client_shutdown(client, wait_scaled_ms(DEADLINE_MS)) != LK_OK)
+    if (lk_client_shutdown(client, (int64_t)wait_limit_ms(DEADLINE_MS)) !=
+        LK_OK)
         return 3;
     lk_client_free(client);
     return 0;

@@ -305,7 +305,9 @@ LOCKS_TEST(an_operation_that_was_not_sent_is_not_done_later)
     assert_status(lk_latch_count_down(s.far, 1), LK_EOFFLINE);
     assert_status(lk_latch_wait(s.far, 600000, NULL), LK_EOFFLINE);
     proxy_heal(s.f->proxy);
-    assert_status(lk_client_wait_ready(s.f->clients[0], LATCHING_MS), LK_OK);
+    assert_status(lk_client_wait_ready(s.f->clients[0],
+                                       (int64_t)wait_limit_ms(LATCHING_MS)),
+                  LK_OK);
     assert_int_equal(latching_count(s.far), 3);
 }
 

@@ -180,7 +180,9 @@ DENIED_TEST(without_info_the_client_is_refused)
     assert_status(lk_client_open(&f->far.client, proxy_url(f->proxy),
                                  &far_user),
                   LK_OK);
-    assert_status(lk_client_wait_ready(f->far.client, 5000), LK_EDENIED);
+    assert_status(lk_client_wait_ready(f->far.client,
+                                       (int64_t)wait_limit_ms(5000)),
+                  LK_EDENIED);
     assert_status(lk_lock_new(&f->far.lock, f->far.client, "job", NULL), LK_OK);
     a = locking_take(f, f->far.lock, SCENE_MS, NULL);
     assert_status(taker_join(a), LK_EDENIED);

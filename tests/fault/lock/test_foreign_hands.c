@@ -13,12 +13,18 @@
 #include "support/scene.h"
 #include "support/wait.h"
 
-enum { RENEWAL_MS = 400, WATCHDOG_MS = 3 * RENEWAL_MS, SLACK_MS = 300 };
+enum { SLACK_MS = 300 };
+
+/* Between renewals: a third of the lease. */
+static unsigned renewal_ms(void)
+{
+    return wait_lease_ms() / 3;
+}
 
 static lk_hold *far_holds(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = WATCHDOG_MS};
+                                       .watchdog_ms = 3 * renewal_ms()};
 
     scene_far(f, &options);
     return scene_hold(f->far.lock, NULL);
@@ -30,7 +36,7 @@ static void is_told(lk_hold *hold, lk_loss loss)
 
     assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_in_range(wait_now_ms() - since, 0,
-                    wait_allowed_ms(RENEWAL_MS + wait_scaled_ms(SLACK_MS)));
+                    wait_allowed_ms(renewal_ms() + wait_scaled_ms(SLACK_MS)));
     assert_int_equal(lk_hold_loss(hold), loss);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }

@@ -144,7 +144,8 @@ static void assert_taken_next(fixture *f, take *first, take *next)
     freeReplyObject(server_command(f->server, "SAVE"));
     assert_status(lk_hold_release(hold), LK_OK);
     assert_true(server_restart(f->server));
-    assert_status(next(f->clients[1], "n", wait_scaled_ms(SOON_MS), &hold),
+    assert_status(next(f->clients[1], "n", (int64_t)wait_limit_ms(SOON_MS),
+                       &hold),
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -187,7 +188,8 @@ static void hold_all(lk_client *client, lk_hold **holds, int count)
 
     for (int i = 0; i < count; i++) {
         (void)snprintf(name, sizeof(name), "n%d", i);
-        assert_status(lock(client, name, wait_scaled_ms(SOON_MS), &holds[i]),
+        assert_status(lock(client, name, (int64_t)wait_limit_ms(SOON_MS),
+                           &holds[i]),
                       LK_OK);
     }
 }
@@ -205,7 +207,8 @@ static void go_back(fixture *f)
     lk_hold *hold = NULL;
 
     assert_true(server_restart(f->server));
-    assert_status(lock(f->clients[0], "other", wait_scaled_ms(SOON_MS), &hold),
+    assert_status(lock(f->clients[0], "other", (int64_t)wait_limit_ms(SOON_MS),
+                       &hold),
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }

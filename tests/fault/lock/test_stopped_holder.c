@@ -16,7 +16,13 @@
 #include "support/one_server.h"
 #include "support/wait.h"
 
-enum { LEASE_MS = 1000, LATE_MS = 900, SOON_MS = 10000 };
+enum { LATE_MS = 900, SOON_MS = 10000 };
+
+/* Chosen before a process is forked, which has the same then. */
+static uint64_t the_lease_ms(void)
+{
+    return wait_lease_ms();
+}
 
 /* What the process tells of itself. */
 typedef struct report {
@@ -29,8 +35,9 @@ typedef struct report {
 static int hold_and_look(int in, int out)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = 300,
-                                       .watchdog_ms = LEASE_MS};
+                                       .command_timeout_ms =
+                                           the_lease_ms() * 3 / 10,
+                                       .watchdog_ms = the_lease_ms()};
     report told = {.loss = LK_LOSS_NONE};
     lk_client *client = NULL;
     lk_lock *lock = NULL;
@@ -39,7 +46,8 @@ static int hold_and_look(int in, int out)
 
     if (lk_client_open(&client, server_url(redis), &options) != LK_OK ||
         lk_lock_new(&lock, client, "n", NULL) != LK_OK ||
-        lk_lock_acquire(lock, SOON_MS, NULL, &hold) != LK_OK ||
+        lk_lock_acquire(lock, (int64_t)wait_limit_ms(SOON_MS), NULL, &hold) !=
+            LK_OK ||
         write(out, &byte, 1) != 1 || read(in, &byte, 1) != 1)
         return 1;
     told.loss = lk_hold_loss(hold);
@@ -61,6 +69,7 @@ static holder holder_start(void)
     holder h;
     char byte;
 
+    (void)the_lease_ms();
     assert_int_equal(pipe(to), 0);
     assert_int_equal(pipe(from), 0);
     h.pid = fork();
@@ -120,7 +129,7 @@ FLUSHED_TEST(a_process_that_was_stopped_says_so)
 /* Stopped when it had asked for a longer lease already. False: that came too late. */
 static bool is_stopped_within_its_lease(void)
 {
-    uint64_t begin = wait_now_ms(), asked = begin + LEASE_MS / 2, until;
+    uint64_t begin = wait_now_ms(), asked = begin + the_lease_ms() / 2, until;
     holder h = holder_start();
     report told;
     bool is_in_time;
@@ -128,8 +137,8 @@ static bool is_stopped_within_its_lease(void)
     server_freeze(redis);
     assert_true(wait_until(is_past, &asked, SOON_MS));
     assert_int_equal(kill(h.pid, SIGSTOP), 0);
-    is_in_time = wait_now_ms() < begin + LEASE_MS;
-    until = wait_now_ms() + UINT64_C(2) * LEASE_MS;
+    is_in_time = wait_now_ms() < begin + the_lease_ms();
+    until = wait_now_ms() + 2 * the_lease_ms();
     assert_true(wait_until(is_past, &until, SOON_MS));
     assert_int_equal(kill(h.pid, SIGCONT), 0);
     told = holder_report(&h);
@@ -148,7 +157,7 @@ FLUSHED_TEST(one_that_was_stopped_while_it_asked_says_so)
 FLUSHED_TEST(one_whose_server_was_stopped_says_that)
 {
     holder h = holder_start();
-    uint64_t until = wait_now_ms() + UINT64_C(2) * LEASE_MS;
+    uint64_t until = wait_now_ms() + 2 * the_lease_ms();
     report told;
 
     server_freeze(redis);

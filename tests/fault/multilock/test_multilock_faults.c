@@ -59,7 +59,8 @@ LOCKS_TEST(a_free_ends_a_call_whose_tries_are_under_way)
         lk_multilock *set = multi_of(f, lead, "a");
         call c = {0};
 
-        assert_status(lk_client_wait_ready(lead, wait_scaled_ms(SOON_MS)),
+        assert_status(lk_client_wait_ready(lead,
+                                           (int64_t)wait_limit_ms(SOON_MS)),
                       LK_OK);
         assert_status(lk_multilock_add_all(set, multi_of(f, far, "b")), LK_OK);
         proxy_hold(p, PROXY_ALL, PROXY_REPLIES);

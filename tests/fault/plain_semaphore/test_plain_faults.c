@@ -185,7 +185,7 @@ FAULT(a_release_that_was_made_unanswered_is_made_once)
     assert_int_equal(plain_value(f), 7);
     proxy_heal(the_proxy);
     assert_status(lk_client_wait_ready(f->clients[0],
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                                       (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     plain_give(semaphore, 1); /* behind what was asked again */
     assert_int_equal(plain_value(f), 8);
@@ -203,7 +203,7 @@ FAULT(a_shutdown_waits_for_a_release_in_doubt)
     assert_int_equal(plain_value(f), 5);
     proxy_heal(the_proxy);
     assert_status(lk_client_shutdown(f->clients[0],
-                                     (int64_t)wait_scaled_ms(SOON_MS)),
+                                     (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     assert_int_equal(plain_value(f), 7);
 }
@@ -235,7 +235,7 @@ FAULT(a_release_that_was_never_sent_is_not_made)
     assert_status(lk_plain_semaphore_release(semaphore, 2), LK_EOFFLINE);
     proxy_heal(the_proxy);
     assert_status(lk_client_wait_ready(f->clients[0],
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                                       (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     assert_status(lk_plain_semaphore_count(semaphore, &count), LK_OK);
     assert_int_equal(count, 5);
@@ -245,7 +245,7 @@ FAULT(what_an_acquire_in_doubt_took_is_given_back)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms =
-                                           wait_scaled_ms(1500)};
+                                           wait_limit_ms(1500)};
     lk_plain_semaphore *semaphore = far_with(f, &options);
     call c = {0};
 
@@ -289,7 +289,7 @@ FAULT(an_acquire_that_comes_late_meets_a_tombstone)
     assert_soon(proxy_delivered(the_proxy, COMMAND, PROXY_REQUESTS) ==
                     proxy_received(the_proxy, COMMAND, PROXY_REQUESTS),
                 SOON_MS);
-    plain_take(semaphore, 1, (int64_t)wait_scaled_ms(5000));
+    plain_take(semaphore, 1, (int64_t)wait_limit_ms(5000));
     plain_wait_value(f, status == LK_OK ? 2 : 4);
 }
 

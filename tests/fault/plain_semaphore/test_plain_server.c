@@ -48,10 +48,9 @@ LOCKS_TEST(a_server_that_kept_its_data_keeps_the_queue)
     lk_client *client = locking_open_url(f, server_url(s), NULL);
     lk_plain_semaphore *semaphore = locking_of(f, lk_plain_semaphore, client);
     taker *t;
-    uint64_t until = wait_now_ms() + wait_scaled_ms(SOON_MS);
+    uint64_t until = wait_now_ms() + wait_limit_ms(SOON_MS);
 
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
                   LK_OK);
     assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
     t = plain_begin(f, semaphore, 1, LK_FOREVER, NULL);

@@ -16,7 +16,7 @@ static lk_redlock_options quick(void)
     lk_redlock_options options = redlocking_options();
 
     options.lease_ms = 600000; /* what is left behind does not go by itself */
-    options.node_timeout_ms = wait_scaled_ms(NODE_MS);
+    options.node_timeout_ms = wait_limit_ms(NODE_MS);
     return options;
 }
 
@@ -123,8 +123,8 @@ REDLOCKING_TEST(an_acquire_that_arrives_late_leaves_nothing_behind)
     assert_status(lk_redlock_acquire(c.lock, 0, NULL, &hold), LK_EQUORUM);
     for (size_t i = 0; i < 2; i++)
         proxy_release(c.proxies[i], PROXY_ALL, PROXY_REQUESTS);
-    assert_status(lk_redlock_acquire(c.lock, wait_scaled_ms(SOON_MS), NULL,
-                                     &hold),
+    assert_status(lk_redlock_acquire(c.lock, (int64_t)wait_limit_ms(SOON_MS),
+                                     NULL, &hold),
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     redlocking_wait_planted(3, 0);

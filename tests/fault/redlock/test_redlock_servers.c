@@ -235,11 +235,12 @@ REDLOCKING_TEST(a_server_stopped_for_longer_keeps_nothing_either)
     redlocking_thaw(0);
     redlocking_thaw(1);
     for (size_t i = 0; i < 2; i++)
-        assert_status(lk_client_wait_ready(clients[i], wait_scaled_ms(SOON_MS)),
+        assert_status(lk_client_wait_ready(clients[i],
+                                           (int64_t)wait_limit_ms(SOON_MS)),
                       LK_OK);
     redlocking_wait_planted(3, 0);
-    assert_status(lk_redlock_acquire(lock, wait_scaled_ms(SOON_MS), NULL,
-                                     &hold),
+    assert_status(lk_redlock_acquire(lock, (int64_t)wait_limit_ms(SOON_MS),
+                                     NULL, &hold),
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     redlocking_wait_planted(3, 0);
@@ -257,8 +258,8 @@ REDLOCKING_TEST(a_wait_goes_on_until_enough_servers_are_back)
                                      NULL, &hold),
                   LK_EQUORUM);
     assert_true(server_restart(redlocking_servers[0]));
-    assert_status(lk_redlock_acquire(lock, wait_scaled_ms(SOON_MS), NULL,
-                                     &hold),
+    assert_status(lk_redlock_acquire(lock, (int64_t)wait_limit_ms(SOON_MS),
+                                     NULL, &hold),
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     redlocking_wait_planted(3, 0);

@@ -118,7 +118,9 @@ FAULT(a_downgrade_without_a_server_leaves_the_writer)
     assert_int_not_equal(lk_rwlock_downgrade(hold), LK_OK);
     assert_status(lk_rwlock_acquire_write(lock, 0, NULL, &again), LK_OK);
     proxy_refuse(the_proxy, false);
-    assert_status(lk_client_wait_ready(f->clients[0], SOON_MS), LK_OK);
+    assert_status(lk_client_wait_ready(f->clients[0],
+                                       (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     assert_status(lk_hold_release(again), LK_OK);
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
     assert_status(rwlocking_try(f, locking_new(f, lk_rwlock), KIND_READ),

@@ -129,7 +129,8 @@ LOCKS_TEST(a_restart_with_its_data_loses_nothing)
     while (server_integer(kept, "ZCARD latchkey:{n}:q") == 0)
         locking_pass_time(1);
     assert_true(server_restart(kept));
-    assert_status(lk_client_wait_ready(client, 10000), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(10000)),
+                  LK_OK);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(server_integer(kept, "INCRBY n 0"), 1);
     assert_true(taker_waits(t));

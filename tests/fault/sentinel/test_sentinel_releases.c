@@ -55,7 +55,8 @@ static lk_hold *hold_name(lk_client *client)
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(lk_lock_acquire(lock, wait_scaled_ms(LONG_MS), NULL, &hold),
+    assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(LONG_MS), NULL,
+                                  &hold),
                   LK_OK);
     lk_lock_free(lock);
     return hold;

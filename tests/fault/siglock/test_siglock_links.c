@@ -81,15 +81,15 @@ LINK_TEST(a_lane_that_breaks_comes_back)
 /* Longer than any other answer may be in coming. */
 LINK_TEST(a_pop_is_no_broken_connection)
 {
+    const unsigned answer_ms = (unsigned)wait_limit_ms(300);
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms =
-                                           wait_scaled_ms(300)};
+                                       .command_timeout_ms = answer_ms};
     lk_siglock *far = far_lock(f, &options);
     lk_hold *hold = locking_hold(locking_new(f, lk_siglock));
     call *c = locking_begin(f, far, LK_FOREVER, NULL);
 
     sig_wait_blocked(f, 1);
-    locking_pass_time(wait_scaled_ms(1000));
+    locking_pass_time(3 * answer_ms);
     assert_int_equal(locking_stats(far_client(f)).disconnects, 0);
     assert_status(lk_hold_release(hold), LK_OK);
     locking_serve(c);

@@ -92,7 +92,7 @@ LOCKS_TEST(a_callback_comes_with_notice_and_again_when_it_is_lost)
     assert_status(s.statuses[1], LK_ELOST);
     assert_int_equal(s.remaining_ms[1], 0);
     assert_int_equal(s.losses[1], LK_LOSS_EXPIRED);
-    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(500));
+    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_limit_ms(500));
     locking_pass_time(50);
     assert_int_equal(atomic_load(&s.calls), 2);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -353,7 +353,7 @@ LOCKS_TEST(with_dispatch_callbacks_come_when_the_caller_lets_them)
     assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 0);
-    assert_true(is_readable(fd, (int)wait_scaled_ms(SOON_MS)));
+    assert_true(is_readable(fd, (int)wait_limit_ms(SOON_MS)));
     lk_cancel_fire(cancel); /* wakes the client's own thread */
     locking_pass_time(50);
     assert_int_equal(atomic_load(&s.calls), 0);
@@ -373,8 +373,7 @@ LOCKS_TEST(in_dispatch_a_call_that_blocks_is_refused_too)
     sight s = {.act = call_all_that_blocks, .client = client, .lock = lock};
 
     assert_status(lk_hold_on_lost(hold, 60000, look, &s), LK_OK);
-    assert_true(
-        is_readable(lk_client_fd(client), (int)wait_scaled_ms(SOON_MS)));
+    assert_true(is_readable(lk_client_fd(client), (int)wait_limit_ms(SOON_MS)));
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 1);
     for (int i = 0; i < CALLS; i++)
@@ -395,7 +394,7 @@ LOCKS_TEST(all_may_be_freed_in_a_dispatched_callback)
     hold = locking_hold_for(s.lock, 50);
     assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
     assert_true(
-        is_readable(lk_client_fd(s.client), (int)wait_scaled_ms(SOON_MS)));
+        is_readable(lk_client_fd(s.client), (int)wait_limit_ms(SOON_MS)));
     assert_status(lk_client_dispatch(s.client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 1);
     assert_status(s.results[0], LK_ELOST);
@@ -409,8 +408,7 @@ LOCKS_TEST(after_a_shutdown_the_loss_can_still_be_dispatched)
 
     assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
     assert_status(lk_client_shutdown(client, 60000), LK_OK);
-    assert_true(
-        is_readable(lk_client_fd(client), (int)wait_scaled_ms(SOON_MS)));
+    assert_true(is_readable(lk_client_fd(client), (int)wait_limit_ms(SOON_MS)));
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 1);
     assert_int_equal(s.losses[0], LK_LOSS_CLOSED);
@@ -424,8 +422,7 @@ LOCKS_TEST(a_release_takes_back_what_was_not_dispatched)
     sight s = {.act = NULL};
 
     assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
-    assert_true(
-        is_readable(lk_client_fd(client), (int)wait_scaled_ms(SOON_MS)));
+    assert_true(is_readable(lk_client_fd(client), (int)wait_limit_ms(SOON_MS)));
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 0);

@@ -32,7 +32,7 @@ static void family_make(locking *f, struct family *family, uint64_t dispatch)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .name = "forker",
                                        .watchdog_ms = wait_lease_ms(),
                                        .command_timeout_ms =
-                                           wait_scaled_ms(2000),
+                                           wait_limit_ms(2000),
                                        .dispatch = dispatch};
 
     family->client = locking_open(f, &options);

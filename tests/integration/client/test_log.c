@@ -114,7 +114,8 @@ TEST(a_connection_that_is_lost_is_a_warning)
     freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
     wait_noted((char[]){"connection:"});
     assert_int_equal(count_of(LK_LOG_WARN), 1);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
 }
 
 TEST(by_default_only_what_matters_is_told)
@@ -162,7 +163,7 @@ TEST(a_password_is_in_no_line_and_no_words)
     options.user = "nobody";
     options.password = "hush-hush";
     client = locking_open_url(f, server_url(f->server), &options);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)),
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
                   LK_EAUTH);
     assert_null(strstr(lk_last_error(), "hush"));
     assert_status(lk_lock_acquire(locking_lock(f, client, "n"), 500, NULL,

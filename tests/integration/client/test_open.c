@@ -74,7 +74,8 @@ LOCKS_TEST(a_client_gets_ready_over_tcp)
     lk_client *client = locking_open_url(f, url, NULL);
     char address[32];
 
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     (void)snprintf(address, sizeof(address), "laddr=127.0.0.1%s",
                    strrchr(url, ':'));
@@ -105,7 +106,8 @@ LOCKS_TEST(the_database_of_the_url_is_used)
 
     (void)snprintf(url, sizeof(url), "%s/3", server_tcp_url(f->server));
     client = locking_open_url(f, url, NULL);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     hold = locking_hold(locking_lock(f, client, "n"));
     assert_connected_with(f, " db=3 ");
@@ -123,7 +125,8 @@ LOCKS_TEST(an_option_beats_the_url)
     (void)snprintf(url, sizeof(url), "%s?db=3&name=of-the-url",
                    server_url(f->server));
     client = locking_open_url(f, url, &options);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     assert_connected_with(f, " name=of-the-option ");
     assert_connected_with(f, " db=5 ");
@@ -135,13 +138,14 @@ LOCKS_TEST(a_time_of_the_url_is_obeyed)
     lk_client *client;
     lk_hold *hold;
 
-    (void)snprintf(url, sizeof(url), "%s?watchdog_ms=1s",
+    (void)snprintf(url, sizeof(url), "%s?watchdog_ms=20s",
                    server_url(f->server));
     client = locking_open_url(f, url, NULL);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     hold = locking_hold(locking_lock(f, client, "n"));
-    assert_in_range(lk_hold_remaining_ms(hold), 1, 988);
+    assert_in_range(lk_hold_remaining_ms(hold), 1, 19798);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -166,7 +170,8 @@ LOCKS_TEST(a_user_in_the_url_logs_in)
     (void)snprintf(url, sizeof(url), "unix://app:secret@%s",
                    server_socket(f->server));
     client = locking_open_url(f, url, NULL);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     assert_connected_with(f, " user=app ");
 }
@@ -181,8 +186,7 @@ LOCKS_TEST(a_wrong_password_is_eauth_at_once)
     user_make(f);
     client = locking_open_url(f, server_url(f->server), &options);
     assert_status(lk_client_wait_ready(client, 60000), LK_EAUTH);
-    assert_in_range(wait_now_ms() - begin, 0,
-                    wait_allowed_ms(wait_scaled_ms(READY_MS)));
+    assert_in_range(wait_now_ms() - begin, 0, wait_limit_ms(READY_MS));
     assert_non_null(strstr(lk_last_error(), "WRONGPASS"));
 }
 
@@ -349,7 +353,8 @@ LOCKS_TEST(a_server_that_ends_is_not_taken_for_one_with_tls)
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = NULL;
 
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     proxy_cut(p, PROXY_ALL, PROXY_REQUESTS, 0);
     proxy_reset(p, PROXY_ALL);
@@ -379,7 +384,8 @@ LOCKS_TEST(a_client_gets_ready_when_the_server_comes)
                                   NULL, &hold),
                   LK_EOFFLINE);
     assert_true(server_restart(f->server));
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     assert_status(lk_hold_release(locking_hold((lk_lock *)f->handles[0])),
                   LK_OK);
@@ -401,7 +407,8 @@ LOCKS_TEST(a_short_outage_is_ridden_out_after_a_long_one)
     assert_status(lk_lock_acquire(lock, LONG_WAIT_MS, NULL, &hold),
                   LK_EOFFLINE);
     assert_true(server_restart(f->server));
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_limit_ms(READY_MS)),
                   LK_OK);
     hold = locking_hold(locking_new(f, lk_lock));
     t = locking_take(f, lock, LK_FOREVER, NULL);

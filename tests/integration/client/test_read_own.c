@@ -92,7 +92,9 @@ static silence silence_of(locking *f)
 
     assert_non_null(s.proxy);
     s.client = locking_open_url(f, proxy_url(s.proxy), &options);
-    assert_status(lk_client_wait_ready(s.client, DEADLINE_MS), LK_OK);
+    assert_status(lk_client_wait_ready(s.client,
+                                       (int64_t)wait_limit_ms(DEADLINE_MS)),
+                  LK_OK);
     s.lock = locking_lock(f, s.client, "n");
     pairs(s.lock, WARM);
     proxy_hold(s.proxy, PROXY_ALL, PROXY_REPLIES);
@@ -272,7 +274,9 @@ LOCKS_TEST(nor_does_one_whose_stream_has_ended)
     thread_stop(t);
     proxy_heal(s.proxy);
     proxy_reset(s.proxy, PROXY_ALL);
-    assert_status(lk_client_wait_ready(s.client, DEADLINE_MS), LK_OK);
+    assert_status(lk_client_wait_ready(s.client,
+                                       (int64_t)wait_limit_ms(DEADLINE_MS)),
+                  LK_OK);
     assert_others_go_on(f, &s);
     assert_goes_on(t);
     silence_end(f, &s);

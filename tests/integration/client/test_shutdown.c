@@ -88,11 +88,12 @@ LOCKS_TEST(a_shutdown_without_a_wait_leaves_nothing_beyond_its_lease)
 {
     lk_client *client = locking_open_calm(f, NULL);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .lease_ms = 1000};
+                                        .lease_ms = wait_lease_ms()};
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(locking_lock(f, client, "n"),
-                                  wait_scaled_ms(SOON_MS), &options, &hold),
+                                  (int64_t)wait_limit_ms(SOON_MS), &options,
+                                  &hold),
                   LK_OK);
     (void)lk_client_shutdown(client, 0);
     locking_wait_integer(f, 0, "EXISTS %s", "n");
@@ -108,7 +109,7 @@ LOCKS_TEST(a_release_at_shutdown_hands_over)
     locking_wait_queued(f, "n", 1);
     shut_down(client);
     assert_status(taker_join(t), LK_OK);
-    assert_true(t->took_ms < wait_allowed_ms(wait_scaled_ms(SOON_MS)));
+    assert_true(t->took_ms < wait_limit_ms(SOON_MS));
     assert_status(taker_release(t), LK_OK);
     assert_status(lk_hold_release(hold), LK_ECLOSED);
 }
@@ -376,7 +377,7 @@ static void things_make(locking *f, struct things *things)
     assert_status(lk_cancel_new(&things->cancel, things->client), LK_OK);
     options.owner = things->owner;
     options.cancel = things->cancel;
-    assert_status(lk_lock_acquire(things->lock, wait_scaled_ms(SOON_MS),
+    assert_status(lk_lock_acquire(things->lock, (int64_t)wait_limit_ms(SOON_MS),
                                   &options, &things->hold),
                   LK_OK);
 }

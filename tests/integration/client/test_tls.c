@@ -65,7 +65,8 @@ open_at(locking *f, const char *host, uint16_t port, const char *ca)
 
     (void)snprintf(url, sizeof(url),
                    "rediss://%s:%u?tls_ca_file=%s&connect_timeout_ms=%u", host,
-                   port, certificates_path(path, ca), wait_scaled_ms(2000));
+                   port, certificates_path(path, ca),
+                   (unsigned)wait_limit_ms(2000));
     return locking_open_url(f, url, NULL);
 }
 
@@ -78,7 +79,8 @@ static lk_client *open_tls(locking *f, const char *host, const char *ca)
 static void assert_works(locking *f, lk_client *client)
 {
     lk_lock *lock = locking_lock(f, client, "n");
-    lk_status status = lk_client_wait_ready(client, wait_scaled_ms(READY_MS));
+    lk_status status =
+        lk_client_wait_ready(client, (int64_t)wait_limit_ms(READY_MS));
 
     if (status != LK_OK)
         fail_msg("%s", lk_last_error());
@@ -396,7 +398,8 @@ TEST(a_port_that_is_silent_gets_no_command)
         peer = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     assert_true(wait_until(has_come, &peer, READY_MS));
     other = locking_open_url(f, server_tcp_url(tls_server), &brief);
-    assert_status(lk_client_wait_ready(other, wait_scaled_ms(READY_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(other, (int64_t)wait_limit_ms(READY_MS)),
+                  LK_OK);
     hold = locking_hold(locking_lock(f, other, "held"));
     assert_soon(locking_stats(other).renewals > 0, READY_MS);
     assert_false(has_ended(&peer)); /* it has not given up */
@@ -433,7 +436,9 @@ TEST(memory_that_is_missing_once_does_no_harm)
         lk__mem_fail(one_fails);
         status = lk_client_open(&client, url, NULL);
         if (status == LK_OK)
-            assert_status(lk_client_wait_ready(client, READY_MS), LK_OK);
+            assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(
+                                                           READY_MS)),
+                          LK_OK);
         else
             assert_status(status, LK_ENOMEM);
         lk__mem_fail(NULL);

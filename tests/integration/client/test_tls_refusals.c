@@ -47,9 +47,10 @@ static int setup(void **state)
 static lk_client *open_with(locking *f, const char *options)
 {
     char url[640];
-    int size = snprintf(url, sizeof(url),
-                        "rediss://localhost:%u?connect_timeout_ms=%u",
-                        server_tls_port(tls_server), wait_scaled_ms(2000));
+    int size =
+        snprintf(url, sizeof(url),
+                 "rediss://localhost:%u?connect_timeout_ms=%u",
+                 server_tls_port(tls_server), (unsigned)wait_limit_ms(2000));
     size_t at = (size_t)size;
 
     for (; *options != '\0'; options++) {
@@ -66,7 +67,8 @@ static lk_client *open_with(locking *f, const char *options)
 
 static void assert_works(locking *f, lk_client *client)
 {
-    lk_status status = lk_client_wait_ready(client, wait_scaled_ms(READY_MS));
+    lk_status status =
+        lk_client_wait_ready(client, (int64_t)wait_limit_ms(READY_MS));
 
     if (status != LK_OK)
         fail_msg("%s", lk_last_error());

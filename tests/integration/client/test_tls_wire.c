@@ -69,14 +69,14 @@ static lk_client *open_at(const wire *w, const char *host, const char *options,
     (void)snprintf(url, sizeof(url),
                    "rediss://%s:%u?tls_ca_file=%s&connect_timeout_ms=%u%s",
                    host, proxy_port(w->proxy),
-                   certificates_path(path, "ca.crt"), wait_scaled_ms(2000),
-                   options);
+                   certificates_path(path, "ca.crt"),
+                   (unsigned)wait_limit_ms(2000), options);
     return locking_open_url(w->base, url, more);
 }
 
 static void assert_ready(lk_client *client)
 {
-    if (lk_client_wait_ready(client, wait_scaled_ms(READY_MS)) != LK_OK)
+    if (lk_client_wait_ready(client, (int64_t)wait_limit_ms(READY_MS)) != LK_OK)
         fail_msg("%s", lk_last_error());
 }
 
@@ -130,9 +130,12 @@ TEST(a_handshake_that_is_cut_is_begun_again)
 
 TEST(one_that_is_cut_again_and_again_is_told)
 {
+    lk_client *client;
+
     proxy_cut(w->proxy, PROXY_ALL, PROXY_REPLIES, 60);
-    assert_status(lk_client_wait_ready(open_at(w, "localhost", "", NULL),
-                                       wait_scaled_ms(500)),
+    client = open_at(w, "localhost", "", NULL);
+    assert_true(proxy_wait_accepted(w->proxy, 3, DEADLINE_MS));
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(500)),
                   LK_ETIMEDOUT);
     assert_non_null(
         strstr(lk_last_error(), "the connection ended in the TLS handshake"));
@@ -182,7 +185,8 @@ TEST(a_goodbye_without_an_end_is_an_end)
         lk_hold *hold;
 
         tls_front_says_goodbye(w->front, true);
-        assert_status(lk_lock_acquire(lock, wait_scaled_ms(5000), NULL, &hold),
+        assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(5000), NULL,
+                                      &hold),
                       LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
         assert_int_equal(locking_stats(client).disconnects, 1);

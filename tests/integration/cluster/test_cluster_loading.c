@@ -90,7 +90,8 @@ CHECK_TEST(a_master_that_loads_is_said_to_be_missing)
                    "redis+cluster://127.0.0.1:%u?command_timeout_ms=500",
                    server_port(node));
     assert_status(lk_client_open(&client, url, NULL), LK_OK);
-    assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     assert_false(is_said(client));
     begin = load_slowly();
     assert_true(wait_until(is_said, client, SOON_MS));

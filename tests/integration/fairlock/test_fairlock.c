@@ -145,38 +145,40 @@ LOCKS_TEST(who_comes_again_stands_behind_who_waits)
 /* Nobody gives it back: the next has it when the lease ends. */
 LOCKS_TEST(leases_that_end_are_followed_in_order)
 {
-    enum { THREADS = 6, LEASE_MS = 300 };
+    enum { THREADS = 6 };
+    const unsigned lease_ms = wait_lease_ms() / 4;
+    const int64_t limit_ms = (int64_t)wait_limit_ms(10000);
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .lease_ms = LEASE_MS};
+                                        .lease_ms = lease_ms};
     lk_fairlock *lock = locking_calm(f, lk_fairlock);
     uint64_t begin = wait_now_ms();
     taker *takers[THREADS];
 
-    takers[0] = locking_take(f, lock, 10000, &options);
+    takers[0] = locking_take(f, lock, limit_ms, &options);
     assert_status(taker_join(takers[0]), LK_OK);
     for (int i = 1; i < THREADS; i++) {
-        takers[i] = locking_take(f, lock, 10000, &options);
+        takers[i] = locking_take(f, lock, limit_ms, &options);
         locking_wait_waiting(f->clients[0], (uint64_t)i);
     }
     for (int i = 0; i < THREADS; i++) {
         assert_status(taker_join(takers[i]), LK_OK);
         assert_int_equal(takers[i]->turn, i + 1);
     }
-    assert_in_range(wait_now_ms() - begin, (THREADS - 1) * (LEASE_MS - 20),
-                    wait_allowed_ms(THREADS * LEASE_MS + wait_scaled_ms(600)));
+    assert_in_range(wait_now_ms() - begin, (THREADS - 1) * (lease_ms - 20),
+                    wait_allowed_ms(THREADS * lease_ms + wait_scaled_ms(600)));
 }
 
 LOCKS_TEST(a_hold_outlives_its_first_lease_by_the_watchdog)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_scaled_ms(1000)};
+                                       .watchdog_ms = wait_lease_ms()};
     lk_fairlock *lock = locking_of(f, lk_fairlock, locking_open(f, &options));
     lk_hold *hold = locking_hold(locking_new(f, lk_fairlock));
     taker *t = locking_queue_up(f, lock, 1);
 
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);
-    locking_pass_time(wait_scaled_ms(2500));
+    locking_pass_time(wait_lease_ms() * 5 / 2);
     assert_status(lk_hold_check(t->hold), LK_OK);
     assert_true(locking_exists(f, "n"));
     assert_status(taker_release(t), LK_OK);

@@ -264,7 +264,7 @@ LOCKS_TEST(a_leader_keeps_its_claim_while_it_computes)
 
 /* ---- how long a dead leader is waited for: as long as it said itself ---- */
 
-enum { LEASE_MS = 1500, OTHER_LEASE_MS = 600000 };
+enum { OTHER_LEASE_MS = 600000 };
 
 static lk_flight *flight_with_lease(locking *f, lk_client *client, uint64_t ms)
 {
@@ -276,21 +276,23 @@ static lk_flight *flight_with_lease(locking *f, lk_client *client, uint64_t ms)
 /* Looks at it for longer than until a renewal. */
 static void assert_lease_stays(locking *f)
 {
+    const unsigned lease_ms = wait_lease_ms();
+
     assert_soon(server_integer(f->server, "PTTL latchkey:flight-claim:{f:k}") >
-                    LEASE_MS - LEASE_MS / 5,
+                    lease_ms - lease_ms / 5,
                 10000);
     for (int i = 0; i < 10; i++) {
         assert_in_range(server_integer(f->server,
                                        "PTTL latchkey:flight-claim:{f:k}"),
-                        1, LEASE_MS);
-        locking_pass_time(LEASE_MS / 3 / 5);
+                        1, lease_ms);
+        locking_pass_time(lease_ms / 3 / 5);
     }
 }
 
 LOCKS_TEST(callers_leave_the_leader_its_lease)
 {
     lk_client *client = locking_open(f, NULL);
-    lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
+    lk_flight *flight = flight_with_lease(f, client, wait_lease_ms());
     lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
     flyer *leader = flights_lead(f, flight, flights_engine(f)), *local;
 
@@ -309,7 +311,7 @@ LOCKS_TEST(who_leads_next_has_its_own_lease)
     lk_client *client = locking_open(f, NULL);
     lk_flight *longest =
         flight_with_lease(f, locking_open(f, NULL), OTHER_LEASE_MS);
-    lk_flight *flight = flight_with_lease(f, client, LEASE_MS);
+    lk_flight *flight = flight_with_lease(f, client, wait_lease_ms());
     lk_flight *other = flight_with_lease(f, client, OTHER_LEASE_MS);
     engine next = {.held = true};
     flyer *first = flights_lead(f, longest, flights_engine(f));

@@ -18,6 +18,7 @@
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/memory.h"
+#include "support/wait.h"
 
 enum { LIST_MS = 10000, NAMES = 4 };
 
@@ -179,7 +180,8 @@ static void a_client_freed_under_a_list_takes_it_along(void **state)
     for (int i = 0; i < 500; i++)
         server_integer(f->server, "HSET j%d " JAVA " 1", i);
     assert_status(lk_client_open(&client, server_url(f->server), NULL), LK_OK);
-    assert_status(lk_client_wait_ready(client, LIST_MS), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(LIST_MS)),
+                  LK_OK);
     assert_status(lk_list_async(client, LIST_MS, NULL, on_list, &list), LK_OK);
     lk_client_free(client);
     (void)call_wait(&list, NULL); /* whatever came first, once */

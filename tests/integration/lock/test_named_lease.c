@@ -12,7 +12,7 @@
 #include "support/rwlocking.h"
 #include "support/wait.h"
 
-enum { LONG_MS = 60000, SHORT_MS = 5000 };
+enum { LONG_MS = 60000, SHORT_MS = 20000 };
 
 /* ---- the wait before was canceled ------------------------------------------- */
 

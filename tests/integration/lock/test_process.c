@@ -70,7 +70,8 @@ static lk_hold *work(locking *f, lk_client **ret_client)
     (void)snprintf(url, sizeof(url), "redis://server.test:%u",
                    server_port(f->server));
     client = locking_open_url(f, url, &options);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(SOON_MS)),
+                  LK_OK);
     hold = locking_hold(locking_lock(f, client, "n"));
     assert_true(lk_hold_fd(hold) >= 0);
     locking_take(f, (lk_lock *)f->handles[f->handle_count - 1], LK_FOREVER,

@@ -12,7 +12,7 @@
 #include "support/locking.h"
 #include "support/wait.h"
 
-enum { LONG_MS = 10000 };
+enum { LONG_MS = 10000, COMMAND_MS = 20000 };
 
 /* ---- another process ---------------------------------------------------------- */
 
@@ -27,7 +27,8 @@ typedef struct report {
 static void child_run(report *r, const char *url, int in)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_lease_ms()};
+                                       .watchdog_ms = wait_lease_ms(),
+                                       .command_timeout_ms = COMMAND_MS};
     char text[LK_EXPORT_SIZE] = "";
     lk_client *client = NULL;
     lk_lock *lock = NULL;

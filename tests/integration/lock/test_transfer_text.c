@@ -101,11 +101,13 @@ LOCKS_TEST(an_import_in_doubt_keeps_the_name_for_its_lease)
     char text[LK_EXPORT_SIZE];
 
     locking_export(hold, text);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(LONG_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(LONG_MS)),
+                  LK_OK);
     proxy_drop_replies(p, PROXY_ALL, false);
     assert_status(lk_lock_import(lock, text, NULL, &hold), LK_EINDOUBT);
     proxy_heal(p);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(LONG_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(LONG_MS)),
+                  LK_OK);
     assert_status(lk_lock_import(lock, text, NULL, &hold), LK_ELOST);
     assert_in_range(locking_pttl(f, "n"), 1, 60000);
     locking_free_client(f, client);

@@ -12,7 +12,7 @@
 #include "support/multilocking.h"
 #include "support/wait.h"
 
-enum { NOW = 0, SOON_MS = 5000, WATCHDOG_MS = 3000 };
+enum { NOW = 0, SOON_MS = 5000 };
 
 /* What a lost callback was told. */
 typedef struct news {
@@ -34,7 +34,7 @@ static bool is_readable(int fd, unsigned wait_ms)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
 
-    return poll(&ready, 1, wait_ms == NOW ? 0 : (int)wait_scaled_ms(wait_ms)) ==
+    return poll(&ready, 1, wait_ms == NOW ? 0 : (int)wait_limit_ms(wait_ms)) ==
            1;
 }
 
@@ -43,7 +43,7 @@ static lk_client *open_quick(locking *f, uint64_t dispatch)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .dispatch = dispatch,
-                                       .watchdog_ms = WATCHDOG_MS};
+                                       .watchdog_ms = 2 * wait_lease_ms()};
 
     return locking_open_calm(f, &options);
 }
@@ -76,7 +76,7 @@ LOCKS_TEST(the_loss_of_one_is_the_loss_of_all)
     assert_true(is_readable(fd, SOON_MS));
     multi_assert_free(f, "abc"); /* though nobody has released yet */
     assert_true(is_readable(fd, NOW));
-    assert_true(lk_hold_lost_for_ms(hold) < wait_scaled_ms(SOON_MS));
+    assert_true(lk_hold_lost_for_ms(hold) < wait_limit_ms(SOON_MS));
     assert_int_equal(lk_multilock_fence(hold, 1), fence);
     assert_says(lk_hold_extend(hold, 1000), LK_ELOST, "no longer knows it");
     assert_says(lk_hold_release(hold), LK_ELOST, "no longer knows it");

@@ -184,13 +184,14 @@ CHECK_TEST_OF(a_hold_outlives_its_handle_and_its_clients, NO_STATE,
                                      server_url(redlocking_servers[i]), NULL),
                       LK_OK);
     assert_status(lk_redlock_new(&lock, clients, 3, "n", &options), LK_OK);
-    assert_status(lk_redlock_acquire(lock, wait_scaled_ms(SOON_MS), NULL,
-                                     &hold),
+    assert_status(lk_redlock_acquire(lock, (int64_t)wait_limit_ms(SOON_MS),
+                                     NULL, &hold),
                   LK_OK);
     lk_redlock_free(lock);
     assert_status(lk_hold_check(hold), LK_OK);
     for (size_t i = 0; i < 3; i++) {
-        assert_status(lk_client_shutdown(clients[i], wait_scaled_ms(SOON_MS)),
+        assert_status(lk_client_shutdown(clients[i],
+                                         (int64_t)wait_limit_ms(SOON_MS)),
                       LK_OK);
         lk_client_free(clients[i]);
     }

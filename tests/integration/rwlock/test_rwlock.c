@@ -301,7 +301,7 @@ LOCKS_TEST(a_fixed_lease_ends_and_the_next_comes_in)
 LOCKS_TEST(a_readers_lease_is_its_own)
 {
     lk_hold *lasting =
-        rwlocking_hold_for(f, locking_new(f, lk_rwlock), KIND_READ, 3000);
+        rwlocking_hold_for(f, locking_new(f, lk_rwlock), KIND_READ, 20000);
     lk_hold *brief =
         rwlocking_hold_for(f, locking_new(f, lk_rwlock), KIND_READ, 300);
     taker *writer;

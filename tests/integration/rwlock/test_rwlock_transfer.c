@@ -169,7 +169,7 @@ LOCKS_TEST(no_changed_text_makes_a_reader_a_writer)
 LOCKS_TEST(a_downgrade_that_is_heard_after_the_import_changes_nothing)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                     .command_timeout_ms = wait_scaled_ms(300)};
+                                     .command_timeout_ms = wait_limit_ms(300)};
     proxy *p = proxy_start(server_socket(f->server));
     lk_client *client = locking_open_url(f, proxy_url(p), &brief);
     lk_rwlock *from = locking_of(f, lk_rwlock, client),
@@ -184,7 +184,8 @@ LOCKS_TEST(a_downgrade_that_is_heard_after_the_import_changes_nothing)
     hold = import(to, text, owner);
     assert_non_null(hold);
     proxy_release(p, PROXY_ALL, PROXY_REQUESTS);
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(LONG_MS)), LK_OK);
+    assert_status(lk_client_wait_ready(client, (int64_t)wait_limit_ms(LONG_MS)),
+                  LK_OK);
     assert_status(rwlocking_try(f, from, KIND_READ), LK_EBUSY);
     assert_true(may_write(to, owner));
     assert_status(lk_rwlock_downgrade(hold), LK_OK);

@@ -31,8 +31,8 @@ static lk_status do_acquire_many(void *stripes)
 {
     lk_hold *hold = NULL;
     lk_status status =
-        lk_stripes_acquire_many(stripes, keys, 3, wait_scaled_ms(SOON_MS), NULL,
-                                &hold);
+        lk_stripes_acquire_many(stripes, keys, 3,
+                                (int64_t)wait_limit_ms(SOON_MS), NULL, &hold);
 
     return released(status, hold);
 }
@@ -41,8 +41,9 @@ static lk_status do_acquire_many_async(void *stripes)
 {
     call c = {0};
     lk_status status =
-        lk_stripes_acquire_many_async(stripes, keys, 3, wait_scaled_ms(SOON_MS),
-                                      NULL, call_on_acquire, &c);
+        lk_stripes_acquire_many_async(stripes, keys, 3,
+                                      (int64_t)wait_limit_ms(SOON_MS), NULL,
+                                      call_on_acquire, &c);
 
     if (status == LK_OK)
         status = call_wait(&c, NULL);

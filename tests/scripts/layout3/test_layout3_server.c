@@ -40,7 +40,9 @@ L3_TEST(on_a_full_server_what_is_there_goes_on)
     assert_like(l3_touch(f, "b1"), "* 1");
     assert_like(l3_close(f, "a1"), "2");
     assert_like(l3_import(f, "b1", "b2"), "17*");
-    assert_like(l3_run(f, "revoke", "N", l3_claim("b2"), "in:b", NULL), "3???");
+    assert_in_range(l3_number(
+                        l3_run(f, "revoke", "N", l3_claim("b2"), "in:b", NULL)),
+                    2, 3001);
     assert_like(l3_run(f, "force", "Nq", "", "in:", L3_CHANNEL, NULL), "11");
     assert_like(l3_next(f, "d1"), "2");
     assert_like(l3_park(f, "d1"), "0");
