@@ -68,7 +68,8 @@ bool wait_goes_on(wait_span *span);
 /*
  * The most that something may have taken that takes most_ms on a machine with
  * time: longer by as many threads as are ready to run for each processor, now or in
- * the last minute, or by how long work takes, if that is more.
+ * the last minute, or by how long work takes, if that is more; and by how long the
+ * machine, or this process, stood still, where waits of the process have met that.
  */
 uint64_t wait_allowed_ms(uint64_t most_ms);
 
