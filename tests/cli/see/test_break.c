@@ -52,7 +52,7 @@ SEEING_TEST(a_hold_is_ended_and_its_holder_told)
 
     assert_tool(&f->how, 0, "deploy: lock, 1 holding",
                 "latchkey break: revoked; its holder has stopped, or its lease "
-                "is over\n",
+                "is over",
                 "break", "--yes", "deploy", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS deploy"), 0);
     assert_int_equal(keeper_join(keeper), 0); /* told who ended it */
