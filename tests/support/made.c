@@ -86,6 +86,8 @@ lk_hold *made_hold(lk_lock *lock)
 {
     lk_hold *hold = NULL;
 
-    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(LONG_MS), NULL,
+                                  &hold),
+                  LK_OK);
     return hold;
 }

@@ -147,6 +147,30 @@ static char **extra_copy(const char *const *args)
     return copy;
 }
 
+static void ports_let_go(server *s)
+{
+    for (size_t i = 0; i < sizeof(s->kept) / sizeof(s->kept[0]); i++) {
+        if (s->kept[i] >= 0)
+            (void)close(s->kept[i]);
+        s->kept[i] = -1;
+    }
+}
+
+/* From now on nobody else is given them: it may be started again. */
+static void ports_keep(server *s)
+{
+    const uint16_t ports[] = {s->port, s->tls_port};
+
+    for (size_t i = 0; i < 2; i++) {
+        if (ports[i] == 0)
+            continue;
+        s->kept[i] = socket_reserve_tcp(ports[i]);
+        if (s->is_node && ports[i] <= UINT16_MAX - BUS_ABOVE)
+            s->kept[i + 2] =
+                socket_reserve_tcp((uint16_t)(ports[i] + BUS_ABOVE));
+    }
+}
+
 static void port_set(server *s, uint16_t port)
 {
     s->port = port;
@@ -161,6 +185,7 @@ static server *server_new(const char *const *extra_args)
 
     if (s == NULL)
         return NULL;
+    memset(s->kept, 0xff, sizeof(s->kept)); /* -1 */
     s->extra = extra_copy(extra_args);
     s->home = scratch_new();
     if (s->extra == NULL || s->home == NULL)
@@ -223,6 +248,8 @@ static server *start_new(server *s, bool is_tcp, bool is_tls)
                                    : socket_free_port());
         if (is_tls && !tls_set(s))
             break;
+        ports_let_go(s);
+        ports_keep(s);
         if (launch(s))
             return s;
     }
@@ -323,6 +350,7 @@ void server_stop(server *s)
     if (s == NULL)
         return;
     server_kill(s);
+    ports_let_go(s);
     redis_free(s->redis);
     scratch_free(s->home);
     extra_free(s->extra);

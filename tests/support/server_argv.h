@@ -25,6 +25,7 @@ struct server {
     char config[96]; /* of a sentinel; "": it is none */
     char tls_cert[128], tls_key[128], tls_ca[128];
     uint16_t port, tls_port;
+    int kept[4];  /* that keep its ports while it does not run; -1: none */
     char **extra; /* copies, ended by NULL */
     pid_t pid;    /* 0: not running */
     bool is_frozen;

@@ -75,17 +75,28 @@ int socket_connect_tcp(uint16_t port)
     return fd;
 }
 
-int socket_listen_tcp(uint16_t *port)
+int socket_reserve_tcp(uint16_t port)
 {
-    struct sockaddr_in name = tcp_name(*port);
-    socklen_t size = sizeof(name);
+    struct sockaddr_in name = tcp_name(port);
     int fd = socket(AF_INET, KIND, 0);
 
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (bind(fd, (struct sockaddr *)&name, size) != 0 ||
-        getsockname(fd, (struct sockaddr *)&name, &size) != 0 ||
+    if (bind(fd, (struct sockaddr *)&name, sizeof(name)) != 0)
+        return give_up(fd);
+    return fd;
+}
+
+int socket_listen_tcp(uint16_t *port)
+{
+    struct sockaddr_in name = tcp_name(*port);
+    socklen_t size = sizeof(name);
+    int fd = socket_reserve_tcp(*port);
+
+    if (fd < 0)
+        return -1;
+    if (getsockname(fd, (struct sockaddr *)&name, &size) != 0 ||
         listen(fd, BACKLOG) != 0)
         return give_up(fd);
     if (*port == 0)

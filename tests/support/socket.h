@@ -23,4 +23,8 @@ uint16_t socket_free_port(void);
 /* The same, and the port so far above it was free as well. */
 uint16_t socket_free_port_pair(uint16_t above);
 
+/* Takes a port for as long as the descriptor is open: nobody is given it, but a
+   server that asks for this one, with SO_REUSEADDR, has it, now and again. */
+int socket_reserve_tcp(uint16_t port);
+
 #endif /* LK_TESTS_SUPPORT_SOCKET_H */

@@ -12,6 +12,7 @@ enum {
     /* So often, or after as many ms, it is looked how busy the machine is. */
     CROWD_POLLS = 50,
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
+    ROUND_MS = 50, /* so much of one round counts: the rest is the machine's */
     QUARTER_MS = 250,
     QUARTERS_MOST = 24,
     WORK_MS = 10,
@@ -139,6 +140,15 @@ wait_span wait_begin(unsigned deadline_ms)
                        .is_window = deadline_ms < WINDOW_MS};
 }
 
+/* What a round took, as far as it counts. A machine that stands still for a minute
+   has given nobody a minute's time. */
+static double round_ms(const wait_span *span, uint64_t took)
+{
+    if (!span->is_window && took > ROUND_MS)
+        took = ROUND_MS;
+    return (double)took / span->each;
+}
+
 bool wait_goes_on(wait_span *span)
 {
     uint64_t now = wait_now_ms(), passed = now - span->before;
@@ -149,7 +159,7 @@ bool wait_goes_on(wait_span *span)
     if (!span->is_window &&
         (++span->polls % CROWD_POLLS == 0 || passed > CROWD_POLLS))
         span->each = crowd();
-    span->left_ms -= (double)passed / span->each;
+    span->left_ms -= round_ms(span, passed);
     span->before = now;
     if (span->left_ms <= 0)
         return true;

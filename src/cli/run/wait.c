@@ -23,6 +23,7 @@
 
 enum {
     QUIET_MS = 200, /* of a wait before anything is said of it */
+    LINE_MS = 3000, /* so long its place in the line is waited for */
     LOOK_MS = 1000  /* between two questions who holds it */
 };
 
@@ -219,6 +220,15 @@ static bool is_in_vain(const waiting *w, const lk_info *info)
                        own == info->holder_count);
 }
 
+/* It is on its way into the line. What was said of it now would be said again with
+   its place. Who spins has none. */
+static bool is_coming(const waiting *w, const lk_info *info)
+{
+    return w->said[0] == '\0' && w->wait->subject->kind != CLI_SPIN &&
+           position(w, info) == 0 && info->listed_count == info->waiter_count &&
+           cli_now_ns() - w->begun_ns < LINE_MS * CLI_NS_PER_MS;
+}
+
 static void take_info(waiting *w, const lk_info *info)
 {
     if (is_ours(w, info))
@@ -227,7 +237,7 @@ static void take_info(waiting *w, const lk_info *info)
         keep_holder(w, info);
     else if (is_in_vain(w, info))
         w->is_nested = true;
-    else if (!w->wait->c->quiet)
+    else if (!w->wait->c->quiet && !is_coming(w, info))
         put_info(w, info);
 }
 
@@ -285,8 +295,10 @@ static void tell_circle(waiting *w)
 /* When to look again, in milliseconds from now; -1: never. */
 static int until_look(const waiting *w)
 {
+    bool is_told =
+        w->looked_ns != 0 && (w->said[0] != '\0' || w->wait->c->quiet);
     int64_t from = w->looked_ns != 0 ? w->looked_ns : w->begun_ns;
-    int64_t pause = w->looked_ns != 0 ? LOOK_MS : QUIET_MS;
+    int64_t pause = is_told ? LOOK_MS : QUIET_MS;
     int64_t left = from / CLI_NS_PER_MS + pause - cli_now_ns() / CLI_NS_PER_MS;
 
     if (w->wait->wait_ms == 0 || (w->wait->c->quiet && run_env_under() == NULL))

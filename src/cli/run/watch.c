@@ -137,10 +137,11 @@ static void on_lost(run *r)
     if (r->is_lost)
         return;
     r->is_lost = true;
-    /* The guardian comes first: it may be late already. */
+    /* Before the command is told: what it does then is no leader's. A guardian that
+       is late already does not wait for that, nor for what comes next. */
+    run_ready_off(&r->options.ready);
     if (!run_guard_lost(&r->guard))
         restart_guardian(r);
-    run_ready_off(&r->options.ready);
     advice = put_reason(r, reason, sizeof(reason));
     (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s%s",
                    cli_subject_noun(r->subject.kind),

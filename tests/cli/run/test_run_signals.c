@@ -128,7 +128,7 @@ static bool is_over(watch *w)
 }
 
 /* Somebody wants it to stand still: the lock is kept for longer than its
-   lease. */
+   lease. With a short --kill-after the guardian waits for a renewal that is late. */
 TOOLING_TEST(a_command_that_is_stopped_keeps_its_lock)
 {
     const unsigned lease_ms = 2 * tool_lease_ms(&how);
@@ -138,7 +138,7 @@ TOOLING_TEST(a_command_that_is_stopped_keeps_its_lock)
     pid_t child;
 
     (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
-    t = tool_start(&how, "lock", lease, "n", "-c",
+    t = tool_start(&how, "lock", lease, "-k100ms", "n", "-c",
                    "echo child=$$; exec sleep 100", NULL);
     child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     assert_int_equal(kill(child, SIGSTOP), 0);

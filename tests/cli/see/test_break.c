@@ -245,25 +245,47 @@ SEEING_TEST(with_now_two_commands_may_run)
     tool_free(next);
 }
 
+/* Breaks "n", and waits for an answer however long the machine stands still. */
+static tool *start_patient(seeing *f)
+{
+    char url[512];
+    const tool_how how = {.url = url};
+
+    (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=10m&offline_ms=10m",
+                   server_url(f->server));
+    return tool_start(&how, "break", "-y", "n", NULL);
+}
+
+static void assert_ends_well(tool *t, unsigned deadline_ms)
+{
+    if (tool_wait(t, deadline_ms) != 0)
+        fail_msg("%s", tool_err(t));
+}
+
 /* It cannot be told, and its lease is waited for: by then its guardian has
    ended the command. */
 SEEING_TEST(a_holder_that_stands_still_is_waited_for)
 {
-    tool *holder = tool_start(&f->how, "lock", "-l3s", "n", "-c",
-                              "echo pid=$$; exec sleep 100", NULL);
-    long pid = tool_wait_number(holder, "pid", LONG_MS);
+    const unsigned lease_ms = 2 * tool_lease_ms(&f->how);
+    char lease[32];
+    tool *holder;
     tool *breaker;
     tool *second;
+    long pid;
 
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
+    holder = tool_start(&f->how, "lock", lease, "n", "-c",
+                        "echo pid=$$; exec sleep 100", NULL);
+    pid = tool_wait_number(holder, "pid", LONG_MS);
     assert_int_equal(kill(tool_pid(holder), SIGSTOP), 0);
-    breaker = tool_start(&f->how, "break", "-y", "n", NULL);
-    second = tool_start(&f->how, "break", "-y", "n", NULL);
+    breaker = start_patient(f);
+    second = start_patient(f);
     tool_wait_err(breaker, "to stop, for ", LONG_MS);
     assert_int_equal(server_integer(f->server, "EXISTS n"), 1);
-    assert_int_equal(tool_wait(breaker, LONG_MS), 0);
+    assert_ends_well(breaker, lease_ms + LONG_MS);
     assert_false(tool_runs((pid_t)pid));
     assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
-    assert_int_equal(tool_wait(second, LONG_MS), 0);
+    assert_ends_well(second, LONG_MS);
     assert_int_equal(kill(tool_pid(holder), SIGCONT), 0);
     assert_int_equal(tool_wait(holder, LONG_MS), 74);
     tool_free(holder);

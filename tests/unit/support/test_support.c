@@ -2,7 +2,9 @@
 
 /* The fixtures themselves: waiting, directories, servers. */
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +20,10 @@
 #include "support/wait.h"
 #include "support/worker.h"
 
-enum { SOON_MS = 5000 };
+enum {
+    SOON_MS = 5000,
+    SHORTEST_MS = 2000 /* of what is a deadline, and no window */
+};
 
 static int start_server(void **state)
 {
@@ -66,6 +71,37 @@ static void a_wait_ends_at_its_deadline(NO_STATE)
 
     assert_false(wait_until(is_never, NULL, 20));
     assert_true(wait_now_ms() - start >= least);
+}
+
+typedef struct standstill {
+    int asked;
+    unsigned ms;
+} standstill;
+
+/* As long as nothing ran, the first time. */
+static bool is_third_time_after(void *data)
+{
+    standstill *s = data;
+
+    if (s->asked == 0)
+        (void)poll(NULL, 0, (int)s->ms);
+    return ++s->asked == 3;
+}
+
+/* Of a machine, say, that was stopped as a whole. */
+static void a_deadline_outlasts_a_standstill(NO_STATE)
+{
+    standstill longer = {.ms = wait_scaled_ms(SHORTEST_MS) + 100};
+
+    assert_true(wait_until(is_third_time_after, &longer, SHORTEST_MS));
+}
+
+/* What may happen after it is not waited for. */
+static void a_window_ends_with_a_standstill(NO_STATE)
+{
+    standstill longer = {.ms = wait_scaled_ms(20) + 100};
+
+    assert_false(wait_until(is_third_time_after, &longer, 20));
 }
 
 static void deadlines_grow_on_a_slow_run(NO_STATE)
@@ -206,6 +242,33 @@ static void a_server_may_have_a_tcp_port(NO_STATE)
     server_stop(s);
 }
 
+/* As of any other program, which asks for nothing that is somebody's. */
+static int bind_plainly(uint16_t port)
+{
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons(port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int result;
+
+    assert_true(fd >= 0);
+    result = bind(fd, (const struct sockaddr *)&at, sizeof(at));
+    (void)close(fd);
+    return result;
+}
+
+static void a_server_that_is_gone_keeps_its_port(NO_STATE)
+{
+    server *s = server_start_tcp(NULL);
+
+    assert_non_null(s);
+    server_kill(s);
+    assert_int_equal(bind_plainly(server_port(s)), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    assert_true(server_restart(s));
+    server_stop(s);
+}
+
 static void commands_answer_by_kind(void **state)
 {
     server *s = *state;
@@ -272,6 +335,8 @@ int test_support(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_when_its_condition_comes_true),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
+        cmocka_unit_test(a_deadline_outlasts_a_standstill),
+        cmocka_unit_test(a_window_ends_with_a_standstill),
         cmocka_unit_test(deadlines_grow_on_a_slow_run),
         cmocka_unit_test(a_scratch_directory_is_private_and_removed),
         cmocka_unit_test(a_killed_program_leaves_no_server_behind),
@@ -279,6 +344,7 @@ int test_support(void)
         cmocka_unit_test(extra_arguments_win),
         cmocka_unit_test(a_server_that_does_not_start_is_no_server),
         cmocka_unit_test(a_server_may_have_a_tcp_port),
+        cmocka_unit_test(a_server_that_is_gone_keeps_its_port),
         cmocka_unit_test_setup(commands_answer_by_kind, empty_server),
         cmocka_unit_test_setup(a_frozen_server_answers_when_it_is_thawed,
                                empty_server),
