@@ -389,6 +389,7 @@ LOCKS_TEST(a_wait_goes_before_nobody_in_redissons_turn)
 
     locking_wait_queued(f, "a", 1);
     redisson_subscribe(java, REDISSON_LOCK);
+    locking_wait_looked(third); /* not heard of for 3 s, it would be dead */
     assert_status(lk_hold_release(held), LK_OK);
     t = locking_take(f, set, LK_FOREVER, NULL);
     assert_status(taker_join(first), LK_OK);
