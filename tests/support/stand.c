@@ -12,7 +12,7 @@
 enum {
     READY_MS = 5000,
     COMMAND_MS = 20000, /* on a machine without time an answer takes seconds */
-    LEASE_MS = 30000,   /* the library's default */
+    LEASE_MS = 300000,  /* longer than a machine stands still */
     NODE_MS = 400,
     NODE_SHARE = 4 /* of a lease at the most */
 };
@@ -137,8 +137,9 @@ open_clients(party *p, bool is_far, const lk_client_options *options)
         patient = *options;
     if (patient.command_timeout_ms == 0)
         patient.command_timeout_ms = COMMAND_MS;
-    p->site.lease_ms =
-        patient.watchdog_ms != 0 ? patient.watchdog_ms : LEASE_MS;
+    if (patient.watchdog_ms == 0)
+        patient.watchdog_ms = LEASE_MS;
+    p->site.lease_ms = patient.watchdog_ms;
     p->site.answer_ms = wait_limit_ms(NODE_MS);
     if (p->site.answer_ms > p->site.lease_ms / NODE_SHARE)
         p->site.answer_ms = p->site.lease_ms / NODE_SHARE;

@@ -13,6 +13,7 @@ enum {
     CROWD_POLLS = 50,
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
     ROUND_MS = 50, /* so much of one round counts: the rest is the machine's */
+    STILL_MS = 1000, /* a sleep of a millisecond that takes longer is a standstill */
     QUARTER_MS = 250,
     QUARTERS_MOST = 24,
     WORK_MS = 10,
@@ -149,6 +150,18 @@ static double round_ms(const wait_span *span, uint64_t took)
     return (double)took / span->each;
 }
 
+static _Atomic uint64_t stood_ms; /* still, as far as waits have met it */
+
+static void sleep_once(void)
+{
+    uint64_t begin = wait_now_ms(), took;
+
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    took = wait_now_ms() - begin;
+    if (took > STILL_MS)
+        stood_ms += took;
+}
+
 bool wait_goes_on(wait_span *span)
 {
     uint64_t now = wait_now_ms(), passed = now - span->before;
@@ -163,7 +176,7 @@ bool wait_goes_on(wait_span *span)
     span->before = now;
     if (span->left_ms <= 0)
         return true;
-    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    sleep_once();
     return true;
 }
 
@@ -180,10 +193,10 @@ bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
 
 uint64_t wait_allowed_ms(uint64_t most_ms)
 {
-    return (uint64_t)((double)most_ms * crowd());
+    return (uint64_t)((double)most_ms * crowd()) + stood_ms;
 }
 
 uint64_t wait_limit_ms(unsigned ms)
 {
-    return wait_allowed_ms(wait_scaled_ms(ms));
+    return (uint64_t)((double)wait_scaled_ms(ms) * crowd());
 }

@@ -46,9 +46,9 @@ unsigned wait_lease_over_ms(uint64_t took_ms);
  * is the answer, or until deadline_ms, scaled, have passed: then it is asked a
  * last time. Where more threads are ready to run than there are processors, now or
  * in the last minute, or work takes longer than itself, the time of two seconds and
- * more passes slower by that, and of one round that takes longer, as where the machine
- * stands still, 50 ms count: a deadline ends only what never comes. What is shorter is a
- * window, in which nothing may happen.
+ * more passes slower by that; of one round that takes longer, as where the machine
+ * stands still, 50 ms count: a deadline ends only what never comes. What is shorter
+ * is a window, in which nothing may happen.
  */
 bool wait_until(bool (*condition)(void *data), void *data,
                 unsigned deadline_ms);
@@ -68,7 +68,8 @@ bool wait_goes_on(wait_span *span);
 /*
  * The most that something may have taken that takes most_ms on a machine with
  * time: longer by as many threads as are ready to run for each processor, now or in
- * the last minute, or by how long work takes, if that is more.
+ * the last minute, or by how long work takes, if that is more; and by how long the
+ * machine, or this process, stood still, where waits of the process have met that.
  */
 uint64_t wait_allowed_ms(uint64_t most_ms);
 
