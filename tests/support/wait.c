@@ -13,7 +13,8 @@ enum {
     CROWD_POLLS = 50,
     WINDOW_MS = 2000, /* what is shorter is a window, and no deadline */
     ROUND_MS = 50, /* so much of one round counts: the rest is the machine's */
-    STILL_MS = 1000, /* a sleep of a millisecond that takes longer is a standstill */
+    STILL_MS =
+        1000, /* a sleep of a millisecond that takes longer is a standstill */
     QUARTER_MS = 250,
     QUARTERS_MOST = 24,
     WORK_MS = 10,
