@@ -176,3 +176,19 @@ if grep -r 'file(INSTALL' "$work/configured" --include=cmake_install.cmake; then
     printf 'check-install: another project installs what belongs to latchkey\n' >&2
     exit 1
 fi
+
+# Nothing is asked for but the packages of the library, and of one that may be missing
+# it is said what the tool lacks.
+mkdir "$work/packages"
+for name in hiredis libuv openssl libssl libcrypto; do
+    ln -s "$(pkg-config --variable=pcfiledir "$name")/$name.pc" "$work/packages"
+done
+configured=true
+PKG_CONFIG_LIBDIR=$work/packages cmake -G Ninja -S . -B "$work/plain" \
+    >"$work/said" 2>&1 || configured=false
+if ! $configured ||
+    ! grep -A 3 '^CMake Warning' "$work/said" | grep -qF 'latchkey serve'; then
+    cat "$work/said"
+    printf 'check-install: a plain build needs more, or does not say what it lacks\n' >&2
+    exit 1
+fi

@@ -136,7 +136,8 @@ static bool put_part(FILE *to, const char *at, const char *end,
         is_known &= value_of(field, of).is_known;
         at += size;
         if (to != NULL)
-            put_value(to, field, of, *at == '.' ? atoi(at + 1) : 0);
+            put_value(to, field, of,
+                      *at == '.' ? (int)strtol(at + 1, NULL, 10) : 0);
         at = strchr(at, '}');
     }
     return is_known;

@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-/* COMMAND_MS: the default. */
+/* The defaults, of a machine with time. */
 enum { OFFLINE_MS = 5000, COMMAND_MS = 2000 };
 
 /* ---- setup --------------------------------------------------------------- */
@@ -23,7 +23,7 @@ enter(locking *f, actor *a, const char *url, const lk_client_options *options)
     if (patient.offline_ms == 0)
         patient.offline_ms = wait_limit_ms(OFFLINE_MS);
     if (patient.command_timeout_ms == 0)
-        patient.command_timeout_ms = COMMAND_MS;
+        patient.command_timeout_ms = wait_limit_ms(COMMAND_MS);
     a->client = locking_open_url(f, url, &patient);
     a->lock = locking_lock(f, a->client, "job");
 }

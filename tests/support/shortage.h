@@ -17,6 +17,7 @@ typedef struct shortage {
     const char *url;
     const char *name; /* of what it is about; nobody else uses it */
     char wrong[200];  /* what must not be; "": nothing */
+    bool is_left;     /* it may be there yet: a call on it was in doubt */
 } shortage;
 
 typedef struct shortage_scene {

@@ -269,6 +269,20 @@ static int denied(const cli *c, const see_graph *graph)
     return CLI_OK;
 }
 
+/* The exit code, having shown it. */
+static int put_graph(const cli *c, const see_graph *graph, const char *name)
+{
+    int code = CLI_OK;
+
+    if (c->json)
+        put_document(graph, name != NULL ? name : "", any_stuck(graph));
+    else
+        code = put_page(c, graph, name);
+    if (code == CLI_OK)
+        code = denied(c, graph);
+    return code == CLI_OK ? see_missing(c, missing_of(graph)) : code;
+}
+
 static int
 show(const cli *c, lk_client *client, const cli_args *args, const void *values)
 {
@@ -276,29 +290,19 @@ show(const cli *c, lk_client *client, const cli_args *args, const void *values)
     const char *name = args->operand_count == 1 ? args->operands[0] : NULL;
     see_graph graph = {.count = 0};
     lk_status status = look(&graph, client, name);
-    int code = CLI_OK;
+    int code;
 
     if (status == LK_OK && any_stuck(&graph))
         status = confirm(&graph, client, name, again_ms);
     if (status == LK_OK && name != NULL && graph.nodes[0].unread != NULL)
         status = graph.nodes[0].status;
-    if (status == LK_OK && name != NULL && graph.nodes[0].info == NULL) {
-        see_graph_done(&graph);
-        return cli_fail(c, CLI_BUSY, "%s: nothing is known under this name",
-                        name);
-    }
-    if (status != LK_OK) {
-        see_graph_done(&graph);
-        return cli_fail_call(c, status, name != NULL ? name : "looking");
-    }
-    if (c->json)
-        put_document(&graph, name != NULL ? name : "", any_stuck(&graph));
+    if (status != LK_OK)
+        code = cli_fail_call(c, status, name != NULL ? name : "looking");
+    else if (name != NULL && graph.nodes[0].info == NULL)
+        code =
+            cli_fail(c, CLI_BUSY, "%s: nothing is known under this name", name);
     else
-        code = put_page(c, &graph, name);
-    if (code == CLI_OK)
-        code = denied(c, &graph);
-    if (code == CLI_OK)
-        code = see_missing(c, missing_of(&graph));
+        code = put_graph(c, &graph, name);
     see_graph_done(&graph);
     return code;
 }

@@ -38,7 +38,8 @@ REPLICA_TEST(a_replica_is_not_asked)
     lk_latch *latch = latch_of(client);
     lk_info *info = NULL;
 
-    assert_status(lk_latch_wait(latch, SOON_MS, NULL), LK_EREADONLY);
+    assert_status(lk_latch_wait(latch, (int64_t)wait_limit_ms(SOON_MS), NULL),
+                  LK_EREADONLY);
     assert_non_null(strstr(lk_last_error(), "is a replica"));
     assert_status(lk_latch_info(latch, &info), LK_EREADONLY);
     assert_null(info);

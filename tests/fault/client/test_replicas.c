@@ -261,8 +261,8 @@ REPLICA_TEST(a_connection_that_breaks_meanwhile_costs_nothing)
     locking_wait_connects(client, 2);
     r.renewals = locking_stats(client).renewals + 1;
     server_freeze(replica_server());
-    assert_status(lk_lock_acquire_async(lock, SOON_MS, &replica_one,
-                                        call_on_acquire, c),
+    assert_status(lk_lock_acquire_async(lock, (int64_t)wait_limit_ms(SOON_MS),
+                                        &replica_one, call_on_acquire, c),
                   LK_OK);
     locking_wait_integer(f, 1, "EXISTS %s", "n");
     assert_true(proxy_wait_accepted(p, 3, SOON_MS));

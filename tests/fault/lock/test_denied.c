@@ -82,7 +82,8 @@ static void is_refused(locking *f)
 
     assert_status(lk_lock_acquire(f->far.lock, 0, &lease, &none), LK_EDENIED);
     scene_is_clean(f);
-    assert_status(lk_lock_acquire(f->far.lock, 5000, &lease, &none),
+    assert_status(lk_lock_acquire(f->far.lock, (int64_t)wait_limit_ms(5000),
+                                  &lease, &none),
                   LK_EDENIED);
     scene_is_clean(f);
     hold = scene_hold(f->near.lock, NULL);
@@ -167,7 +168,8 @@ DENIED_TEST(without_evalsha_a_hold_ends_with_its_lease)
     far_without(f, "-evalsha");
     hold = scene_hold(f->far.lock, &lease);
     (void)lk_hold_release(hold);
-    assert_status(lk_lock_acquire(f->far.lock, 2000, &lease, &none),
+    assert_status(lk_lock_acquire(f->far.lock, (int64_t)wait_limit_ms(2000),
+                                  &lease, &none),
                   LK_EDENIED);
     near_gets_it(f);
 }

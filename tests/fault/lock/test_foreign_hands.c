@@ -24,7 +24,8 @@ static unsigned renewal_ms(void)
 static lk_hold *far_holds(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = 3 * renewal_ms()};
+                                       .watchdog_ms =
+                                           UINT64_C(3) * renewal_ms()};
 
     scene_far(f, &options);
     return scene_hold(f->far.lock, NULL);

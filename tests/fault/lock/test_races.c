@@ -111,8 +111,9 @@ static bool is_settled(void *data)
  */
 SCENE_TEST(a_cancel_that_races_a_grant_leaves_nothing)
 {
-    runner r = {.scene = f, .rounds = races()};
+    static runner r; /* its thread's, also if the test fails before it ends */
 
+    r = (runner){.scene = f, .rounds = races()};
     sem_init(&r.go, 0, 0);
     sem_init(&r.done, 0, 0);
     assert_int_equal(pthread_create(&r.id, NULL, runner_run, &r), 0);

@@ -102,8 +102,9 @@ LOCKS_TEST(a_reader_is_revoked_before_it_knows)
     far_open(&s, f);
     rwlock = locking_of(f, lk_rwlock, s.client);
     hold_answers(&s);
-    assert_status(lk_rwlock_acquire_read_async(rwlock, SOON_MS, NULL,
-                                               call_on_acquire, &s.call),
+    assert_status(lk_rwlock_acquire_read_async(rwlock,
+                                               (int64_t)wait_limit_ms(SOON_MS),
+                                               NULL, call_on_acquire, &s.call),
                   LK_OK);
     assert_had_anew(&s);
 }
@@ -116,8 +117,9 @@ LOCKS_TEST(a_writer_is_revoked_before_it_knows)
     far_open(&s, f);
     rwlock = locking_of(f, lk_rwlock, s.client);
     hold_answers(&s);
-    assert_status(lk_rwlock_acquire_write_async(rwlock, SOON_MS, NULL,
-                                                call_on_acquire, &s.call),
+    assert_status(lk_rwlock_acquire_write_async(rwlock,
+                                                (int64_t)wait_limit_ms(SOON_MS),
+                                                NULL, call_on_acquire, &s.call),
                   LK_OK);
     assert_had_anew(&s);
 }
@@ -133,8 +135,9 @@ LOCKS_TEST(permits_are_revoked_before_that_is_known)
     far_open(&s, f);
     assert_status(lk_semaphore_new(&semaphore, s.client, "n", &two), LK_OK);
     hold_answers(&s);
-    assert_status(lk_semaphore_acquire_async(semaphore, 2, SOON_MS, NULL,
-                                             call_on_acquire, &s.call),
+    assert_status(lk_semaphore_acquire_async(semaphore, 2,
+                                             (int64_t)wait_limit_ms(SOON_MS),
+                                             NULL, call_on_acquire, &s.call),
                   LK_OK);
     revoke_holder(s.near);
     lose_answers(&s);
@@ -180,7 +183,9 @@ LOCKS_TEST(an_upgrade_whose_base_is_revoked_is_told)
     assert_status(lk_rwlock_new(&theirs, other, "n", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_upgradeable(rwlock, 0, &options, &base),
                   LK_OK);
-    assert_status(lk_rwlock_acquire_read(theirs, SOON_MS, NULL, &reader),
+    assert_status(lk_rwlock_acquire_read(theirs,
+                                         (int64_t)wait_limit_ms(SOON_MS), NULL,
+                                         &reader),
                   LK_OK);
     assert_status(lk_rwlock_acquire_write_async(rwlock, LK_FOREVER, &options,
                                                 call_on_acquire, &c),

@@ -136,7 +136,8 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
 {
     /* What the killed one leaves ends with its lease. */
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_scaled_ms(3000),
+                                       .watchdog_ms =
+                                           UINT64_C(3) * wait_lease_ms(),
                                        .command_timeout_ms = PATIENCE_MS};
     crew crews[THREADS] = {0};
     lk_client *client;

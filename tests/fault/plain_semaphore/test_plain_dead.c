@@ -147,7 +147,9 @@ FLUSHED_TEST(a_killed_process_keeps_its_permits)
                   LK_ETIMEDOUT);
     assert_int_equal(free_now(), 0);
     assert_status(lk_plain_semaphore_add(the_semaphore, 1), LK_OK);
-    assert_status(lk_plain_semaphore_acquire(the_semaphore, 1, 1500, NULL),
+    assert_status(lk_plain_semaphore_acquire(the_semaphore, 1,
+                                             (int64_t)wait_limit_ms(1500),
+                                             NULL),
                   LK_OK);
     assert_int_equal(free_now(), 0);
     end();

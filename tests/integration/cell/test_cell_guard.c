@@ -109,13 +109,17 @@ LOCKS_TEST(holds_of_one_holder_alone_may_guard)
     lk_hold *hold = NULL;
 
     assert_status(lk_fairlock_new(&fair, client, "n", NULL), LK_OK);
-    assert_status(lk_fairlock_acquire(fair, 5000, NULL, &hold), LK_OK);
+    assert_status(lk_fairlock_acquire(fair, (int64_t)wait_limit_ms(5000), NULL,
+                                      &hold),
+                  LK_OK);
     assert_status(guarded(cell, hold, "fair"), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_fairlock_free(fair);
 
     assert_status(lk_rwlock_new(&rw, client, "{n}:rw", NULL), LK_OK);
-    assert_status(lk_rwlock_acquire_write(rw, 5000, NULL, &hold), LK_OK);
+    assert_status(lk_rwlock_acquire_write(rw, (int64_t)wait_limit_ms(5000),
+                                          NULL, &hold),
+                  LK_OK);
     assert_status(guarded(cell, hold, "writer"), LK_OK);
     assert_int_equal(server_integer(f->server, "DEL {n}:rw"), 1);
     assert_status(guarded(cell, hold, "deleted"), LK_ELOST);
@@ -134,13 +138,18 @@ LOCKS_TEST(holds_that_others_have_as_well_are_refused)
     lk_hold *hold = NULL;
 
     assert_status(lk_rwlock_new(&rw, client, "rw", NULL), LK_OK);
-    assert_status(lk_rwlock_acquire_read(rw, 5000, NULL, &hold), LK_OK);
+    assert_status(lk_rwlock_acquire_read(rw, (int64_t)wait_limit_ms(5000), NULL,
+                                         &hold),
+                  LK_OK);
     assert_status(guarded(cell, hold, "x"), LK_ENOTSUP);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_rwlock_free(rw);
 
     assert_status(lk_semaphore_new(&semaphore, client, "s", &one), LK_OK);
-    assert_status(lk_semaphore_acquire(semaphore, 1, 5000, NULL, &hold), LK_OK);
+    assert_status(lk_semaphore_acquire(semaphore, 1,
+                                       (int64_t)wait_limit_ms(5000), NULL,
+                                       &hold),
+                  LK_OK);
     assert_status(guarded(cell, hold, "x"), LK_ENOTSUP);
     assert_non_null(strstr(lk_last_error(), "guard no write"));
     assert_status(lk_hold_release(hold), LK_OK);

@@ -12,6 +12,7 @@
 
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/wait.h"
 
 enum { LEAST = sizeof(size_t) + sizeof(uint64_t), TAIL = 16 };
 
@@ -252,7 +253,9 @@ TEST(an_outcome_fills_what_the_caller_has)
 
     assert_status(lk_redlock_new(&redlock, f->clients, 1, "r", &options),
                   LK_OK);
-    assert_status(lk_redlock_acquire(redlock, 10000, NULL, &hold), LK_OK);
+    assert_status(lk_redlock_acquire(redlock, (int64_t)wait_limit_ms(10000),
+                                     NULL, &hold),
+                  LK_OK);
     for (size_t size = sizeof(size_t); size <= known + TAIL; size += 4)
         check_result(get_outcome, redlock, known, size);
     assert_status(lk_hold_release(hold), LK_OK);

@@ -443,6 +443,10 @@ MADE_TEST(what_a_lost_master_had_is_said_to_be_missing)
                                "CONFIG SET cluster-require-full-coverage no"));
     }
     server_kill(lost);
+    for (size_t i = 0; ringed()->nodes[i] != lost; i++)
+        assert_soon(node_says(ringed()->nodes[i], "CLUSTER INFO",
+                              "cluster_state:ok"),
+                    RINGED_LONG_MS);
     listing = list(client, "away*");
     assert_int_equal(times(listing, here), 1);
     assert_int_equal(times(listing, there), 0);

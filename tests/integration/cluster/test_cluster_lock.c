@@ -337,7 +337,9 @@ MADE_TEST(the_holds_of_a_lost_master_are_confirmed_or_told)
     /* The names of the others are there meanwhile. */
     free_one =
         made_lock(waiter, ringed_name(there, "meanwhile", ringed()->nodes[1]));
-    assert_status(lk_lock_acquire(free_one, 2000, NULL, &meanwhile), LK_OK);
+    assert_status(lk_lock_acquire(free_one, (int64_t)wait_limit_ms(2000), NULL,
+                                  &meanwhile),
+                  LK_OK);
     assert_status(lk_hold_release(meanwhile), LK_OK);
 
     next = cluster_wait_other(ringed(), ringed_slot(here), lost);

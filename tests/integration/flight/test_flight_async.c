@@ -111,8 +111,8 @@ LOCKS_TEST(a_ticket_may_end_with_an_error)
     assert_status(finish(&j), LK_EGONE);
     assert_string_equal(j.words, "no fuel");
     assert_in_range(locking_pttl(f, "latchkey:flight:{f:k}"), 1, 20000);
-    assert_status(lk_flight_do(flight, "k", 5000, NULL, engine_run,
-                               flights_engine(f), &value),
+    assert_status(lk_flight_do(flight, "k", (int64_t)wait_limit_ms(5000), NULL,
+                               engine_run, flights_engine(f), &value),
                   LK_EGONE);
     assert_string_equal(lk_last_error(), "no fuel");
 }
@@ -195,8 +195,8 @@ LOCKS_TEST(a_client_with_dispatch_calls_back_there)
 static lk_status do_key(lk_flight *flight, const char *key, engine *e)
 {
     lk_flight_value *value = NULL;
-    lk_status status =
-        lk_flight_do(flight, key, 5000, NULL, engine_run, e, &value);
+    lk_status status = lk_flight_do(flight, key, (int64_t)wait_limit_ms(5000),
+                                    NULL, engine_run, e, &value);
 
     lk_flight_value_free(value);
     return status;
@@ -307,7 +307,8 @@ static lk_status do_async(void *flight)
     lk_status status;
 
     (void)snprintf(key, sizeof(key), "%u", number++);
-    status = lk_flight_do_async(flight, key, 5000, NULL, on_start, on_end, &j);
+    status = lk_flight_do_async(flight, key, (int64_t)wait_limit_ms(5000), NULL,
+                                on_start, on_end, &j);
     return status == LK_OK ? finish(&j) : status;
 }
 

@@ -37,7 +37,9 @@ static lk_status do_campaign(void *data)
 {
     stage *s = data;
     lk_hold *hold = NULL;
-    lk_status status = lk_leader_campaign(s->leader, 5000, NULL, &hold);
+    lk_status status =
+        lk_leader_campaign(s->leader, (int64_t)wait_limit_ms(5000), NULL,
+                           &hold);
 
     return status == LK_OK ? lk_leader_resign(s->leader, hold) : status;
 }
@@ -64,7 +66,8 @@ static lk_status do_lead_until_forced(void *data)
 
     memset(&t, 0, sizeof(t));
     if (status == LK_OK)
-        status = lk_leader_campaign(leader, 5000, NULL, &hold);
+        status = lk_leader_campaign(leader, (int64_t)wait_limit_ms(5000), NULL,
+                                    &hold);
     (void)memory_lasts();
     if (status == LK_OK) {
         force(s->client);

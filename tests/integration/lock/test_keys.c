@@ -22,7 +22,9 @@ static void assert_refused(locking *f, const char *name, lk_status expected)
     lk_info *info = NULL;
 
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), expected);
-    assert_status(lk_lock_acquire(lock, 1000, NULL, &none), expected);
+    assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(1000), NULL,
+                                  &none),
+                  expected);
     assert_true(strlen(lk_last_error()) > 0);
     assert_status(lk_lock_force_release(lock), expected);
     assert_status(lk_lock_info(lock, &info), expected);

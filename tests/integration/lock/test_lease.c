@@ -141,7 +141,9 @@ LOCKS_TEST(a_lost_hold_is_not_re_entered)
     lk_hold *fresh = NULL;
 
     assert_true(wait_until(hold_is_lost, lost, SOON_MS));
-    assert_status(lk_lock_acquire(lock, 5000, NULL, &fresh), LK_OK);
+    assert_status(lk_lock_acquire(lock, (int64_t)wait_limit_ms(5000), NULL,
+                                  &fresh),
+                  LK_OK);
     assert_true(lk_hold_fence(fresh) > lk_hold_fence(lost));
     assert_status(lk_hold_release(lost), LK_ELOST);
     assert_status(lk_hold_check(fresh), LK_OK);

@@ -278,7 +278,9 @@ LOCKS_TEST(while_the_server_stands_still_passes_end_with_the_budget)
 
 LOCKS_TEST(a_server_that_comes_back_empty_goes_on_with_larger_fences)
 {
-    lk_lock *lock = locking_new(f, lk_lock);
+    const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = LONG_MS};
+    lk_lock *lock = locking_of(f, lk_lock, locking_open(f, &patient));
     ledger *l = ledger_new();
     chain c = {.number = 1};
 

@@ -273,7 +273,10 @@ LOCKS_TEST(readers_and_writers_are_revoked)
 
     assert_status(lk_rwlock_acquire_read(rwlock, 0, NULL, &hold), LK_OK);
     revoke_and_release(f, hold);
-    assert_status(lk_rwlock_acquire_write(rwlock, SOON_MS, NULL, &hold), LK_OK);
+    assert_status(lk_rwlock_acquire_write(rwlock,
+                                          (int64_t)wait_limit_ms(SOON_MS), NULL,
+                                          &hold),
+                  LK_OK);
     revoke_and_release(f, hold);
     assert_status(lk_rwlock_acquire_upgradeable(rwlock, SOON_MS, NULL, &hold),
                   LK_OK);

@@ -88,9 +88,12 @@ LOCKS_TEST(the_pauses_grow)
     lk_lock *lock = spin_lock(client, 1, 128);
     lk_hold *none = NULL;
     uint64_t before = locking_stats(client).commands;
+    const uint64_t wait_ms = wait_limit_ms(1000);
 
-    assert_ended_empty_handed(lk_lock_acquire(lock, 1000, NULL, &none));
-    assert_in_range(locking_stats(client).commands - before, 8, 60);
+    assert_ended_empty_handed(
+        lk_lock_acquire(lock, (int64_t)wait_ms, NULL, &none));
+    assert_in_range(locking_stats(client).commands - before, 8,
+                    60 * wait_ms / 1000);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_lock_free(lock);
 }

@@ -345,7 +345,8 @@ LOCKS_TEST(a_fixed_lease_begins_with_the_last_member)
     assert_status(taker_join(t), LK_OK);
     left_ms = lk_hold_remaining_ms(t->hold);
     assert_in_range(left_ms, 1, lease_ms);
-    assert_true(left_ms + (wait_now_ms() - free_at) >= lease_ms / 4 * 3);
+    assert_true(left_ms + (wait_now_ms() - free_at) >=
+                lease_ms / 4 * UINT64_C(3));
     assert_int_equal(locking_stats(client).losses, 0);
     assert_status(taker_release(t), LK_OK);
 }
@@ -388,6 +389,7 @@ LOCKS_TEST(a_wait_goes_before_nobody_in_redissons_turn)
 
     locking_wait_queued(f, "a", 1);
     redisson_subscribe(java, REDISSON_LOCK);
+    locking_wait_looked(third); /* not heard of for 3 s, it would be dead */
     assert_status(lk_hold_release(held), LK_OK);
     t = locking_take(f, set, LK_FOREVER, NULL);
     assert_status(taker_join(first), LK_OK);

@@ -43,7 +43,8 @@ static lk_client *open_quick(locking *f, uint64_t dispatch)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .dispatch = dispatch,
-                                       .watchdog_ms = 2 * wait_lease_ms()};
+                                       .watchdog_ms =
+                                           UINT64_C(2) * wait_lease_ms()};
 
     return locking_open_calm(f, &options);
 }

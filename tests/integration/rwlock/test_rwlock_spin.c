@@ -117,9 +117,12 @@ LOCKS_TEST(the_pauses_grow)
     lk_rwlock *lock = rwlocking_named(f, client, "n", &options);
     lk_hold *none = NULL;
     uint64_t before = locking_stats(client).commands;
+    const uint64_t wait_ms = wait_limit_ms(1000);
 
-    assert_ended_empty_handed(lk_rwlock_acquire_read(lock, 1000, NULL, &none));
-    assert_in_range(locking_stats(client).commands - before, 8, 60);
+    assert_ended_empty_handed(
+        lk_rwlock_acquire_read(lock, (int64_t)wait_ms, NULL, &none));
+    assert_in_range(locking_stats(client).commands - before, 8,
+                    60 * wait_ms / 1000);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -250,7 +253,8 @@ static void *stream_run(void *data)
     while (!atomic_load(&s->is_over)) {
         lk_hold *hold = NULL;
 
-        if (lk_rwlock_acquire_read(s->lock, SOON_MS, NULL, &hold) != LK_OK)
+        if (lk_rwlock_acquire_read(s->lock, (int64_t)wait_limit_ms(SOON_MS),
+                                   NULL, &hold) != LK_OK)
             break;
         atomic_fetch_add(&s->reads, 1);
         locking_pass_time(READ_MS);

@@ -19,7 +19,9 @@ static int teardown(void **state)
 static lk_status do_acquire(void *data)
 {
     lk_hold *hold = NULL;
-    lk_status status = lk_semaphore_acquire(data, 2, 5000, NULL, &hold);
+    lk_status status =
+        lk_semaphore_acquire(data, 2, (int64_t)wait_limit_ms(5000), NULL,
+                             &hold);
 
     return status == LK_OK ? lk_hold_release(hold) : status;
 }

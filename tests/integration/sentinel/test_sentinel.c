@@ -63,8 +63,8 @@ static void assert_taken(const char *url)
 static void
 assert_not_taken(const char *url, lk_status status, const char *words)
 {
-    static const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                            .offline_ms = 1000};
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .offline_ms = wait_limit_ms(1000)};
     lk_client *client = open_url(url, &brief);
     lk_lock *lock = made_lock(client, "n");
     lk_hold *hold = NULL;

@@ -6,6 +6,7 @@
 
 #include "support/check.h"
 #include "support/siglocking.h"
+#include "support/wait.h"
 
 LOCKS_TEST(a_signal_of_another_type_is_refused)
 {
@@ -13,7 +14,9 @@ LOCKS_TEST(a_signal_of_another_type_is_refused)
     lk_hold *none = NULL;
 
     freeReplyObject(server_command(f->server, "SET lock-signal:n a"));
-    assert_status(lk_siglock_acquire(lock, 1000, NULL, &none), LK_ETYPE);
+    assert_status(lk_siglock_acquire(lock, (int64_t)wait_limit_ms(1000), NULL,
+                                     &none),
+                  LK_ETYPE);
     assert_null(none);
 }
 

@@ -325,6 +325,42 @@ CALM_TEST(an_outage_ends_waits_after_offline_ms)
     assert_status(lk_hold_release(forever.hold), LK_OK);
 }
 
+static void answer_waits(played *p, const char *answer)
+{
+    p->answers[PLAYED_ACQUIRE] = answer;
+    p->answers[PLAYED_RECHECK] = answer;
+    p->answers[PLAYED_TOUCH] = answer;
+}
+
+/* By a server that takes connections and serves none of them: it is away once the one
+   ends that stood when offline_ms were over. */
+CALM_TEST(an_outage_ends_waits_though_it_was_connected_when_their_time_came)
+{
+    static call c, forever;
+
+    c = forever = (call){0};
+    p->is_held = true;
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &forever),
+                  LK_OK);
+    assert_status(lk_lock_acquire_async(p->lock, (int64_t)HOUR, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, 100);
+    answer_waits(p, "-LOADING Redis is loading the dataset in memory\r\n");
+    played_break(p);
+    played_run_ms(p, 3500);
+    answer_waits(p, played_silence);
+    played_run_ms(p, 1900);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    p->connect_answer = -ECONNREFUSED;
+    played_break(p);
+    played_run_ms(p, 2 * SECOND + 1);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(c.status, LK_EOFFLINE);
+    assert_int_equal(atomic_load(&forever.ends), 0);
+}
+
 /* To the millisecond: a wait and a question alike, each time. */
 CALM_TEST(a_call_in_an_outage_waits_for_the_commands_time)
 {
