@@ -19,4 +19,10 @@ typedef struct lk__tempo {
 /* Such an answer has come. */
 void lk__tempo_again(lk__tempo *tempo, uint64_t now);
 
+/*
+ * What anybody may cause: ten times at once, and then ten times a second. Counts this
+ * time, and returns when it may be: now, or later. Begin with 0.
+ */
+uint64_t lk__tempo_hint(uint64_t *next, uint64_t now);
+
 #endif /* LK_BASE_TEMPO_H */

@@ -134,11 +134,11 @@ void lk__claim_look_again(lk__claim *claim)
 /* Not while a pause lasts: that would never end. */
 void lk__claim_hinted(lk__claim *claim)
 {
-    const lk__wait *head = lk__place_head(claim);
+    lk__wait *head = lk__place_head(claim);
+    uint64_t now = lk__client_now(claim->place->client);
 
-    if (head != NULL &&
-        head->tempo.until <= lk__client_now(claim->place->client))
-        ask_again(claim);
+    if (head != NULL && head->tempo.until <= now)
+        head->tempo.until = lk__tempo_hint(&head->hints, now);
     lk__claim_look_again(claim);
 }
 

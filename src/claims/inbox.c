@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/tempo.h"
 #include "base/words.h"
 #include "claims/node.h"
 #include "claims/place.h"
@@ -23,7 +24,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-enum { NUMBERS = 4, PASSED_ON = 10 /* at once, and in each second */ };
+enum { NUMBERS = 4 };
 
 /* What a message says; a number that it does not have is 0. */
 typedef struct message {
@@ -53,14 +54,12 @@ static lk__claim *claim_of(const lk__node *node, const message *m)
    them. A true one that comes in between ends with its claim lease. */
 static bool may_pass_on(lk_client *client)
 {
-    uint64_t now = lk__client_now(client), step = SECOND / PASSED_ON;
-    uint64_t *next = &client->work->next_passed_on;
+    uint64_t now = lk__client_now(client);
+    uint64_t next = client->work->next_passed_on;
 
-    if (*next < now)
-        *next = now;
-    if (*next > now + (PASSED_ON - 1) * step)
+    if (lk__tempo_hint(&next, now) > now)
         return false;
-    *next += step;
+    client->work->next_passed_on = next;
     return true;
 }
 

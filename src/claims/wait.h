@@ -74,6 +74,7 @@ typedef struct lk__wait {
     lk_done_cb done; /* instead of it, of a holdless kind */
     void *data;
     lk__tempo tempo; /* of what its claims ask while it is their head */
+    uint64_t hints;  /* that it was given; see tempo.h */
 } lk__wait;
 
 /* Stands in line. It may be done at once. Inside the monitor. */

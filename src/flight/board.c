@@ -46,7 +46,8 @@ typedef struct board {
     char leader[64];   /* who computes, as of then; "": nobody, or unknown */
     lk__alarm alarm;   /* the next look, or renewal */
     lk_status trouble; /* why a look could not be sent; LK_OK: it could */
-    lk__tempo hints;   /* of messages that say no more than to look */
+    uint64_t hints;  /* messages that say no more than to look; see tempo.h, */
+    uint64_t slowed; /* and until when they have it pause */
 } board;
 
 /* One look; or, without a board, what nobody waits for the answer of. */
@@ -479,11 +480,9 @@ static void send(board *b)
 /* Too many messages have said so: it looks when the pause is over. */
 static bool is_slowed(board *b)
 {
-    uint64_t until = b->hints.until;
-
-    if (until <= lk__client_now(client_of(b)))
+    if (b->slowed <= lk__client_now(client_of(b)))
         return false;
-    lk__alarm_set(&client_of(b)->alarms, &b->alarm, until);
+    lk__alarm_set(&client_of(b)->alarms, &b->alarm, b->slowed);
     return true;
 }
 
@@ -557,8 +556,8 @@ static void hint(board *b)
 {
     uint64_t now = lk__client_now(client_of(b));
 
-    if (b->hints.until <= now)
-        lk__tempo_again(&b->hints, now);
+    if (b->slowed <= now)
+        b->slowed = lk__tempo_hint(&b->hints, now);
     look_now(b->place);
 }
 

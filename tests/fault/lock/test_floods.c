@@ -134,11 +134,8 @@ static bool is_subscribed(const channel *c)
     return found;
 }
 
-/*
- * A client that waits looks 256 times at once, and then ever more slowly: each eight
- * looks the pause is twice as long, until it is a quarter of a second. Looks of its
- * own it sends, too.
- */
+/* A client that waits looks ten times at once, and then ten times a second. A look of
+   its own it sends each second, too. */
 static void flood(const locking *f, const char *name, const char *text)
 {
     channel c = {f, name};
@@ -153,7 +150,8 @@ static void flood(const locking *f, const char *name, const char *text)
                          1);
     locking_pass_time(500);
     assert_in_range(scripts(f) - before, 0,
-                    256 + 9 * 8 + (wait_now_ms() - begun) / 256 + 4);
+                    10 + (wait_now_ms() - begun) / 100 + 1 +
+                        (wait_now_ms() - begun) / 1000 + 1);
 }
 
 LOCKS_TEST(hints_to_look_at_a_latch_are_paced)
