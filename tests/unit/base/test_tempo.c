@@ -7,8 +7,9 @@
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
+#define STEP   (100 * MS)
 
-enum { AT_ONCE = 10, STEP_MS = 100 };
+enum { AT_ONCE = 10 };
 
 CHECK_TEST(ten_are_done_at_once_and_then_ten_a_second)
 {
@@ -18,7 +19,7 @@ CHECK_TEST(ten_are_done_at_once_and_then_ten_a_second)
     for (unsigned i = 0; i < AT_ONCE; i++)
         assert_int_equal(lk__tempo_hint(&next, now), now);
     for (unsigned i = 1; i <= 3 * AT_ONCE; i++)
-        assert_int_equal(lk__tempo_hint(&next, now), now + i * STEP_MS * MS);
+        assert_int_equal(lk__tempo_hint(&next, now), now + i * STEP);
 }
 
 /* Each tenth of a second gives room for one more, up to ten. */
@@ -28,12 +29,12 @@ CHECK_TEST(a_pause_gives_room_again)
 
     for (unsigned i = 0; i < AT_ONCE; i++)
         (void)lk__tempo_hint(&next, now);
-    now += 2 * STEP_MS * MS;
+    now += 2 * STEP;
     assert_int_equal(lk__tempo_hint(&next, now), now);
     assert_int_equal(lk__tempo_hint(&next, now), now);
-    assert_int_equal(lk__tempo_hint(&next, now), now + STEP_MS * MS);
+    assert_int_equal(lk__tempo_hint(&next, now), now + STEP);
     now += 100 * SECOND;
     for (unsigned i = 0; i < AT_ONCE; i++)
         assert_int_equal(lk__tempo_hint(&next, now), now);
-    assert_int_equal(lk__tempo_hint(&next, now), now + STEP_MS * MS);
+    assert_int_equal(lk__tempo_hint(&next, now), now + STEP);
 }
