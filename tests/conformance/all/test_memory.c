@@ -14,7 +14,7 @@
 #include "support/stand.h"
 #include "support/wait.h"
 
-enum { ENDS_MS = 1800, STEP = 3 };
+enum { ENDS_MS = 1800, STEP = 3, LEASE_MS = 30000 };
 
 typedef struct stage stage;
 
@@ -571,11 +571,15 @@ static const struct {
     {"live behind", do_live_behind, is_acquired},
 };
 
+/* What could not be given back for want of memory ends with its lease, and is waited
+   for. */
 static stage stage_of(stand *s)
 {
-    stage st = {.stand = s, .kind = s->kind, .party = party_near(s, NULL)};
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = LEASE_MS};
+    stage st = {.stand = s, .kind = s->kind, .party = party_near(s, &options)};
 
-    st.rival = party_near(s, NULL);
+    st.rival = party_near(s, &options);
     return st;
 }
 
