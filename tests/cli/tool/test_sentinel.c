@@ -167,7 +167,7 @@ static const char *url_as_app(char url[256], server *sentinel, const char *more)
     (void)snprintf(url, 256,
                    "redis+sentinel://127.0.0.1:%u/s?failover=fast&"
                    "connect_timeout_ms=20s&command_timeout_ms=20s&"
-                   "sentinel_user=app%s",
+                   "offline_ms=1m&sentinel_user=app%s",
                    server_port(sentinel), more);
     return url;
 }
