@@ -157,6 +157,35 @@ PLAYED_TEST(an_import_lasts_no_longer_than_is_left)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* Its lease is longer than waits of this client ask for. As it ages it suits one of
+   them, which has the server asked whether others wait: with that its lease begins
+   again, and is too long again for the wait. */
+PLAYED_TEST(an_import_that_was_asked_about_is_longer_than_a_wait_asks_for)
+{
+    static const char longer[] =
+        "latchkey2 lock 00000000-0000-4000-8000-000000000000:7 500 510 35000 "
+        "1 n";
+    lk_hold *hold = NULL;
+    call c = {0};
+
+    p->is_held = true;
+    assert_status(lk_lock_import(p->lock, longer, NULL, &hold), LK_OK);
+    played_run_ms(p, 6000);
+    playing_count_anew(p);
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, 10);
+    assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
+    assert_status(lk_hold_release_async(hold, NULL, NULL), LK_OK);
+    played_run_ms(p, 100);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_int_equal(played_stats(p).passes, 0);
+    assert_int_equal(p->counts[PLAYED_RELEASE], 1);
+    assert_in_range(lk_hold_remaining_ms(c.hold), 29000, 30000);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 /* A look was answered before the pushed grant came: the hold is exported by
    then, and that grant must not give it back. */
 PLAYED_TEST(a_late_grant_leaves_an_exported_hold_alone)

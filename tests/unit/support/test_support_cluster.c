@@ -77,7 +77,8 @@ CLUSTER_TEST(all_slots_are_shared)
     assert_ptr_equal(cluster_master_of(c, LK__SLOTS - 1), c->nodes[2]);
     assert_int_equal(c->count, 2 * MASTERS);
     for (size_t i = 0; i < c->count; i++) {
-        assert_int_equal(node_info(c->nodes[i], "cluster_slots_ok"), LK__SLOTS);
+        assert_int_equal(node_info(c->nodes[i], "cluster_slots_assigned"),
+                         LK__SLOTS);
         assert_int_equal(node_info(c->nodes[i], "cluster_known_nodes"),
                          2 * MASTERS);
         assert_int_equal(node_info(c->nodes[i], "cluster_size"), MASTERS);
