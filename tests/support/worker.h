@@ -22,7 +22,7 @@
  * SIGABRT.
  */
 
-enum { WORKER_MAX = 64, WORKER_RECORDS = 8, WORKER_COUNTERS = 8 };
+enum { WORKER_MAX = 64, WORKER_RECORDS = 8, WORKER_COUNTERS = 9 };
 
 /* All zero at the start. */
 typedef struct worker_shared {

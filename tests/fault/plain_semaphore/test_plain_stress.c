@@ -29,14 +29,17 @@ enum {
     GRANTS = 2000,
     DOOMED = 4,
     DEADLINE_MS = 100000,
-    SETTLE_MS = 20000
+    SETTLE_MS = 20000,
+    TURN_MS = 20000
 };
 
 /* What a worker counts. IN_USE is what its threads have now, by their own
    knowledge: never more than the server has given. DOOMED_NOW is the parent's:
    of its threads one keeps what it gets next, KEPT of them, and the others give
-   theirs back and are IDLE, so that what it has is known to the permit. */
-enum { GRANTED, IN_USE, REFUSED, DONE, OVER, DOOMED_NOW, KEPT, IDLE };
+   theirs back and are IDLE, so that what it has is known to the permit. MAY_END is
+   the parent's, too: until all that are doomed are dead, the others go on, however
+   long the parent is kept from a processor. */
+enum { GRANTED, IN_USE, REFUSED, DONE, OVER, DOOMED_NOW, KEPT, IDLE, MAY_END };
 
 static bool is_long(void)
 {
@@ -94,7 +97,8 @@ static bool use_once(crew *c, uint64_t count)
 {
     _Atomic uint64_t *counters = c->shared->counters[c->index];
     lk_status status =
-        lk_plain_semaphore_acquire(c->semaphore, count, 20000, NULL);
+        lk_plain_semaphore_acquire(c->semaphore, count,
+                                   (int64_t)wait_limit_ms(TURN_MS), NULL);
 
     if (status != LK_OK) {
         if (status != LK_EINDOUBT && status != LK_EOFFLINE)
@@ -114,15 +118,20 @@ static bool use_once(crew *c, uint64_t count)
     return true;
 }
 
+static bool goes_on(const crew *c, uint64_t granted)
+{
+    const _Atomic uint64_t *counters = c->shared->counters[c->index];
+
+    return (granted < c->rounds || counters[MAY_END] == 0) &&
+           counters[KEPT] == 0 && !c->shared->is_over;
+}
+
 static void *thread_run(void *data)
 {
     crew *c = data;
     uint64_t granted = 0;
 
-    const _Atomic uint64_t *counters = c->shared->counters[c->index];
-
-    for (uint64_t i = c->thread;
-         granted < c->rounds && !c->shared->is_over && counters[KEPT] == 0; i++)
+    for (uint64_t i = c->thread; goes_on(c, granted); i++)
         granted += use_once(c, 1 + i % MOST);
     c->shared->counters[c->index][IDLE]++;
     return NULL;
@@ -223,6 +232,8 @@ kill_some(watch *w, uint64_t (*kill_one)(server *s, workers *w, unsigned index))
                     DEADLINE_MS);
         missing += kill_one(w->server, w->workers, i);
     }
+    for (unsigned i = DOOMED; i < PROCESSES; i++)
+        workers_shared(w->workers)->counters[i][MAY_END] = 1;
     w->count = PROCESSES - DOOMED;
     assert_soon(workers_count(w->workers, DONE) >= w->count, 10 * DEADLINE_MS);
     workers_end(w->workers);
