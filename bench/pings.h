@@ -11,7 +11,7 @@
  * every half millisecond, in turns of a second.
  */
 
-enum { PINGS_TURNS = 40 }; /* at the most */
+enum { PINGS_TURNS = 40 }; /* at most */
 
 /* Those of all turns of one sort, one turn behind the other. */
 typedef struct pings {

@@ -42,7 +42,7 @@ if(LK_TOOL AND NOT LK_SANITIZE)
     FILES_MATCHING PATTERN "*.1")
 endif()
 
-# Those of the library say what its headers and its guide of guarantees say.
+# The man pages of the library say what its headers and its guide of guarantees say.
 set(LK_LIBRARY_MAN "${PROJECT_BINARY_DIR}/library-man")
 list(TRANSFORM LK_PUBLIC_HEADERS PREPEND "include/latchkey/"
   OUTPUT_VARIABLE LK_MAN_SOURCES)

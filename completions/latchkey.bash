@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Completion of latchkey for bash. The tool itself says what a word may become,
-# names on the server among it, and takes 200 ms at the most.
+# names on the server among it, and takes 200 ms at most.
 
 # What is typed behind the command up to the cursor, in words: bash parts it
 # at colons and equal signs as well, here that is put together again.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Completion of latchkey for fish. The tool itself says what a word may become,
-# names on the server among it, and takes 200 ms at the most. A line of it, a
+# names on the server among it, and takes 200 ms at most. A line of it, a
 # candidate, a tab and what it means, is what fish wants to read.
 
 function __latchkey_candidates

@@ -6,7 +6,7 @@
 # Fails if what programs link against has changed: the functions that the
 # headers declare, that abi/latchkey.map lists and that the library exports have
 # to be the same, and their types those of the baseline, abi/latchkey.abi.
-# --renew writes both files anew, from the headers. Needs build/strict.
+# --renew writes both files again, from the headers. Needs build/strict.
 #
 # The baseline is of the headers alone, so that nothing inside the library shows
 # in it: of a library made of one pointer to each function and one value of each
@@ -72,7 +72,7 @@ diff -u --label 'the headers declare' "$work/declared" \
     wrong 'the list is not what the headers declare: ./dev abi renews it'
 diff -u --label 'abi/latchkey.map lists' "$work/listed" \
     --label 'the library exports' "$work/exported" >&2 ||
-    wrong 'the library does not export what is listed: build it anew'
+    wrong 'the library does not export what is listed: build it again'
 
 # Of its answer, 8 stands for a change that breaks programs already built.
 changed=0

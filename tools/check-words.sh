@@ -31,5 +31,7 @@ refuse 'the number of an issue' '\b[Ii]ssue[ ]#?[0-9]'
 refuse 'the trace of a merge' '^(<<<<<<[<]|>>>>>>[>]) '
 refuse '"who" in place of a noun: name the person or the thing' \
     '(Wh[o]|([;:("#]|/\*) *wh[o]) (was|is|has|may|must|waits|comes|leaves|holds|gets|asks|needs|does|counts)( [a-z]+){0,9} (is|was|are|may|must|can|hears|has|comes|takes|leaves|looks|gets|does|meets?)\b'
+refuse 'an older word for "again"' '\b[Aa]ne[w]\b'
+refuse '"the" in "at most" or "at least"' '\bat the (mos[t]|leas[t])\b'
 refuse 'blanks at the end of a line' '[[:blank:]]$'
 exit "$status"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# make-library-manual.sh <version> <folder>: makes the folder anew, with the pages
+# make-library-manual.sh <version> <folder>: makes the folder again, with the pages
 # of sections 3 and 7: one for each public header that has functions, one that
 # leads to it for each function, and docs/guarantees.md.
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# make-manual.sh <tool> <source> <folder>: makes the folder anew, with the man
+# make-manual.sh <tool> <source> <folder>: makes the folder again, with the man
 # pages that the tool writes: one for each command and each other name of it,
 # and of the source latchkey.1.in, in which the installed paths are still marks.
 

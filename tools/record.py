@@ -3,7 +3,7 @@
 """Runs the consoles of a page, those "elsewhere" too, and puts what they write
 into the page.
 
-usage: record.py write PAGE TOOL SERVER   the page is written anew
+usage: record.py write PAGE TOOL SERVER   the page is written again
        record.py check PAGE TOOL SERVER   fails if the page shows something else
 
 What is checked is the words: where a line breaks, and where a text is cut,
@@ -89,7 +89,7 @@ def check(page, old, new):
         if one != other:
             begin = max(at - 12, 0)
             sys.exit(f"{page} shows something else; ./dev screens writes it "
-                     f"anew. The page:\n  {' '.join(before[begin:at + 6])}\n"
+                     f"again. The page:\n  {' '.join(before[begin:at + 6])}\n"
                      f"now:\n  {' '.join(after[begin:at + 6])}")
     print(f"{page}: {len(after)} words are so")
 

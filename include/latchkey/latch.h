@@ -166,7 +166,7 @@ LK_API LK_NODISCARD lk_status lk_latch_count_async(lk_latch *latch,
                                                    void *data);
 
 /**
- * Arms the latch anew, whatever it was, and forgets its members. A wait that
+ * Arms the latch again, whatever it was, and forgets its members. A wait that
  * the latch opened for still ends with LK_OK; one that it did not goes on.
  *
  * @return LK_OK; LK_EPENDING; or the server's refusal

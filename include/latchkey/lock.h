@@ -92,7 +92,7 @@ LK_API LK_NODISCARD lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
 /**
  * Takes over a hold of this lock that another process has exported. It has a
  * new fence from then on, and the text is worth nothing any more. Its lease
- * begins anew, and is renewed from here if it was renewed there.
+ * begins again, and is renewed from here if it was renewed there.
  *
  * @param options  NULL, or the owner; the rest is the export's
  * @return LK_OK; LK_ELOST: it does not stand any more, an operator has revoked it,

@@ -75,7 +75,7 @@ LK_API LK_NODISCARD lk_status lk_multilock_add_all(lk_multilock *multilock,
 /**
  * Acquires all members. All are tried at once; if some are not free, those
  * behind the first of these are given back and it is waited for, and so on.
- * The hold's lease is the shortest of its members'; a fixed one begins anew
+ * The hold's lease is the shortest of its members'; a fixed one begins again
  * when the last member is granted. What else a hold can do, but:
  *
  * - lk_hold_fence() is 0; see lk_multilock_fence().

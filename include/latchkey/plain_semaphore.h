@@ -134,7 +134,7 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_count_async(
     lk_plain_semaphore *semaphore, lk_plain_semaphore_number_cb cb, void *data);
 
 /**
- * Removes the counter; its waiters end with LK_EGONE, also if it is set anew
+ * Removes the counter; its waiters end with LK_EGONE, also if it is set again
  * at once.
  *
  * @return LK_OK; LK_EUNSET: there was none; LK_EPENDING: it may have been

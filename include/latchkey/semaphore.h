@@ -165,7 +165,7 @@ LK_API LK_NODISCARD lk_status lk_semaphore_force_release_async(
 /**
  * Asks who holds permits and who waits. Free with lk_info_free().
  *
- * Holders are in the order in which their leases end, and 64 at the most.
+ * Holders are in the order in which their leases end, and 64 at most.
  * Redisson's are told permit by permit: the owner is the permit's id.
  */
 LK_API LK_NODISCARD lk_status lk_semaphore_info(lk_semaphore *semaphore,

@@ -70,7 +70,7 @@ def shared(run):
         waited = [_pass_on(run, taker, other, pair, name) for pair in PAIRS
                   for name in _names(run, f"{way}-{'-'.join(pair)}")]
         run.note(f"{other.side} has a lock {statistics.median(waited):.1f} ms "
-                 f"after its release, {max(waited):.0f} at the most")
+                 f"after its release, {max(waited):.0f} at most")
         for name in _names(run, f"{way}-semaphore"):
             _give(run, taker, other, name)
         for name in _names(run, f"{way}-latch"):

@@ -12,7 +12,7 @@ RENEWED_MS = 3000
 TIMEOUT_KEY = "{%s}:*:rwlock_timeout:*"
 
 
-@scenario("a partial unlock of Redisson's begins its lease anew",
+@scenario("a partial unlock of Redisson's begins its lease again",
           in_slice=True)
 def partial_unlock(run):
     lease_ms = 60000

@@ -103,7 +103,7 @@ function change_steps.arm(to, it, size, ttl, who)
 end
 
 -- Counts an armed latch down by n, or up, if n is below 0; it may open. Its time
--- begins anew: ttl ms, or if ttl is 0 what was set before. size is what it was
+-- begins again: ttl ms, or if ttl is 0 what was set before. size is what it was
 -- armed with, for a latch of which that is not known; or 0.
 function change_steps.count(to, it, n, ttl, size)
     local opens, bad = n >= it.count, nil

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- import: a hold that was exported becomes that of a new claim, with a new
--- fence and its lease begun anew. own is the new claim's member.
+-- fence and its lease begun again. own is the new claim's member.
 --
 -- code: 0 nobody holds, 2 another does, 3 the same claim under another fence, 4
 -- it was revoked.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- import: a hold that was exported becomes that of a new claim, with a new
--- fence and its lease begun anew. own is the new claim's member; it does what the
+-- fence and its lease begun again. own is the new claim's member; it does what the
 -- old one did.
 --
 -- code: as keep's.

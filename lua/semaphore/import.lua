@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- import: permits that were exported become those of a new claim, with a new fence
--- and their lease begun anew. own is the new claim's member; how many it has the
+-- and their lease begun again. own is the new claim's member; how many it has the
 -- old one knows.
 --
 -- code: 0 it does not hold, 3 the same claim under another fence, 4 it was revoked.

@@ -11,7 +11,7 @@ local permits = {}
 -- Where Redisson's hosts end leases by their own clocks, a permit of theirs is
 -- taken back so much later than it says, and one of ours says so much more.
 permits.SKEW = 10000
--- So many has one claim at the most.
+-- So many has one claim at most.
 permits.MOST = 1000
 
 -- A claim's i-th permit.

@@ -4,7 +4,7 @@
 
 local waiting = {}
 
--- So many are listed, so many are read at a time, and at the most.
+-- So many are listed, so many are read at a time, and at most.
 local LISTED = 64
 local MOST = 1024
 

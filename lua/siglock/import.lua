@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- import: a hold that was exported becomes that of a new claim, own, with its lease
--- begun anew.
+-- begun again.
 --
 -- left: of the lease. code: 0 nobody holds, 2 another does, 4 it was revoked.
 --

@@ -50,7 +50,7 @@ typedef enum history_call {
     HISTORY_ARM,    /* a latch: count */
     HISTORY_COUNT,  /* counts a latch down by count */
     HISTORY_ARRIVE, /* hold: the member; count: members expected */
-    HISTORY_RESET,  /* arms a latch anew: count */
+    HISTORY_RESET,  /* arms a latch again: count */
     HISTORY_DELETE, /* a latch is unset */
     HISTORY_ASK,    /* OK: count: what is left of a latch, or the permits
                           that are free, as int64_t; fence: the run whose

@@ -301,7 +301,7 @@ static void come(checker *c, const checker_hold *hold)
     checker_permits_granted(c, hold);
 }
 
-/* Those of the dead that nobody believes in any more. */
+/* Drops the holds of the dead that nobody believes in any more. */
 static void bury(checker *c, const checker_key *key, uint64_t at)
 {
     checker_hold *next;

@@ -160,7 +160,7 @@ static uint64_t slack(const checker *c, const checker_call *call)
 }
 
 /* Its turn came in time; the lease was over before the answer was there, and it
-   stood in the queue anew. */
+   stood in the queue again. */
 static bool may_have_had_its_turn(const checker *c, const checker_call *call)
 {
     return is_too_short(c, call) &&

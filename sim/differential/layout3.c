@@ -212,7 +212,7 @@ unsigned layout3_read(script *scripts, unsigned index)
 
 /* ---- claims and members ------------------------------------------------- */
 
-/* One of six; the last one is kept. */
+/* Draws one of six claims, and keeps it. */
 static void claim_draw(words *w)
 {
     char client[33];
@@ -286,7 +286,7 @@ static void add_asking(words *w)
                 nonce, need_draw(w));
 }
 
-/* Such a member, or a try. */
+/* A member of a semaphore, or a try. */
 static void add_asked(words *w)
 {
     if (words_chance(w, 3) == 0)
@@ -372,7 +372,7 @@ static void add_stored(words *w)
 
 /* ---- other arguments ---------------------------------------------------- */
 
-/* One of a list with bars between. */
+/* Adds a word of a list with bars between. */
 static void add_one_of(words *w, const char *list)
 {
     unsigned count = 1, chosen;

@@ -44,7 +44,7 @@ static void forget_epochs(const course *c)
     }
 }
 
-/* That of the fault itself is one of its own. */
+/* The time of the fault itself is an epoch of its own. */
 static void turn_epoch(const course *c, history_phase phase)
 {
     if (phase == HISTORY_INVOKE)

@@ -238,7 +238,7 @@ static void delete_name(nemesis *n, fault *f)
     (void)server_integer(n->stage->server, "DEL %s", play_names[name].name);
 }
 
-/* The permits have to be counted anew. */
+/* The permits have to be counted again. */
 static void resize(stage *s)
 {
     history_event event = play_event(4, HISTORY_INVOKE, HISTORY_RESIZE);

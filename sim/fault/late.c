@@ -7,7 +7,7 @@
 
 enum { ONE_OF = 3, WAIT_MS = 300, LATE_US = 300000, CALLS = 2 };
 
-/* That under this fence, by whoever has it. */
+/* Ends the hold under this fence, whoever has it. */
 static lk_status end_hold(lk_lock *lock, uint64_t fence)
 {
     lk_info *info = NULL;

@@ -28,7 +28,7 @@ enum {
     PLAY_COMMAND_MS = 500,
     PLAY_NODE_MS = 100,
     PLAY_FINAL_MS = 20000,       /* everybody gets everything within that */
-    PLAY_EVENTS = 400000,        /* in one file, at the most */
+    PLAY_EVENTS = 400000,        /* in one file, at most */
     PLAY_BRISK_EVENTS = 4000000, /* the same with brisk hands */
     PLAY_HARNESS = 1             /* its process; workers have higher ones */
 };

@@ -123,7 +123,7 @@ static bool end(rings *r, way how)
     return course_wait_grants(&r->course, 1);
 }
 
-/* So long it takes at the most until somebody has what nobody has: until a master is
+/* So long it takes at most until somebody has what nobody has: until a master is
    missed, an election, and twice the time of a belief. */
 static uint64_t bound_ms(const rings *r)
 {

@@ -58,7 +58,7 @@ void stage_close(stage *s);
 bool stage_hire(stage *s, unsigned i);
 /* Kills it, and writes that down. */
 void stage_fire(stage *s, unsigned i);
-/* Starts the server anew, with its clock. */
+/* Starts the server again, with its clock. */
 bool stage_restart(stage *s, server *which);
 
 /* Writes an event of the harness. */

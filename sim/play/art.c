@@ -288,7 +288,7 @@ static lk_status stripes_acquire(void *handle, const sim_want *want,
 
 /* ---- multilock ------------------------------------------------------------------ */
 
-/* One of each sort, and what all multilocks want. */
+/* A handle of each sort, and what all multilocks want. */
 typedef struct sim_joint {
     lk_multilock *multilock;
     lk_lock *lock;

@@ -8,7 +8,7 @@
    life: it is opened when its time comes, and ends by death or by shutdown. */
 void sim_clients_add(sim_run *run, const sim_item *item);
 
-/* That which talks to a server; of those of the same process. */
+/* The client of the same process that talks to this server. */
 sim_client *sim_client_to(sim_client *client, unsigned host);
 
 /* Whether it runs just now, and is to. */

@@ -93,12 +93,12 @@ static void latch_count(sim_actor *actor)
           lk_latch_count_down_async(actor->handle, count, on_done, actor));
 }
 
-static void latch_arm(sim_actor *actor, bool anew)
+static void latch_arm(sim_actor *actor, bool again)
 {
     uint64_t count = sim_between(&actor->random, 1, COUNT_MOST);
 
-    if (anew) {
-        begin(actor, HISTORY_RESET, "arms anew", count, 0);
+    if (again) {
+        begin(actor, HISTORY_RESET, "arms again", count, 0);
         check(actor,
               lk_latch_reset_async(actor->handle, count, on_done, actor));
     } else {
@@ -213,7 +213,7 @@ static void barrier_arrive(sim_actor *actor)
 
 static void barrier_reset(sim_actor *actor)
 {
-    begin(actor, HISTORY_RESET, "arms anew", expected_at(actor), 0);
+    begin(actor, HISTORY_RESET, "arms again", expected_at(actor), 0);
     check(actor, lk_latch_reset_async(actor->handle, expected_at(actor),
                                       on_done, actor));
 }

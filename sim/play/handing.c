@@ -198,7 +198,7 @@ static void record_export(sim_actor *actor, sim_grip *grip)
                       grip, 0);
 }
 
-/* Whoever has several in one process may hand on none of them; see judge_owners()
+/* An owner of several in one process may hand on none of them; see judge_owners()
    in judge.c. */
 static sim_grip *grip_draw(sim_actor *actor)
 {

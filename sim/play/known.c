@@ -53,7 +53,7 @@ size_t sim_value_begins(sim_name *name, uint64_t expected, bool deletes)
     return ++values->count;
 }
 
-/* That which made, or was seen as, this version; 0: none. */
+/* The write that made, or was seen as, this version; 0: none. */
 static size_t maker_of(const sim_name *name, uint64_t version)
 {
     for (size_t i = name->values.count; i > 0; i--) {

@@ -113,7 +113,7 @@ static sim_primitive of_rwlocks(uint64_t dice)
     return dice < 45 ? SIM_READ : dice < 60 ? SIM_UPGRADEABLE : SIM_WRITE;
 }
 
-/* Those of a run have names in common. */
+/* The exports of a run have names in common. */
 static sim_primitive of_exports(uint64_t seed, uint64_t dice)
 {
     switch (seed % 4) {

@@ -34,7 +34,7 @@ void sim_host_init(sim_host *host, sim_schedule *schedule, sim_engine *engine,
                    unsigned number, uint64_t seed);
 void sim_host_done(sim_host *host);
 
-/* Something was done to the server: what waits in it is looked at anew. */
+/* Something was done to the server: what waits in it is looked at again. */
 void sim_host_touched(sim_host *host);
 
 /* Stops the server's process for so long. */

@@ -247,7 +247,7 @@ static const char too_large[] = "the server's reply is too large";
 static const char too_deep[] = "the server's reply has lists within too many";
 static const char too_long[] = "a line of the server's reply is too long";
 
-/* Adds to a count; at the root of a reply the count begins anew. */
+/* Adds to a count; at the root of a reply the count begins again. */
 static bool allow(reader_limits *limits, const redisReadTask *task,
                   size_t *count, size_t more, size_t max)
 {

@@ -252,7 +252,7 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
     } else {
         ask->refusals = 0;
         status = ask->take(ask, reply, &more);
-        ask->doubted = false; /* the next question begins anew */
+        ask->doubted = false; /* the next question begins again */
         if (status == LK_OK && more)
             send_more(ask);
         else

@@ -42,7 +42,7 @@ static bool is_slowed(lk__claim *claim)
  * An acquire that went out before the client could queue may be answered
  * "busy", and has to be sent again. Those of the same place that would queue
  * meanwhile stay behind it: they were wished for later. That takes a trip at
- * the most, for as soon as one may queue none goes out any more that may not.
+ * most, for as soon as one may queue none goes out any more that may not.
  */
 static bool stays_behind(const lk__claim *claim)
 {

@@ -20,7 +20,7 @@ enum {
     ASK_MS = 1000,  /* between two rounds of questions, */
     EASE_MS = 2000, /* if there is nothing to be lost, */
     SOON_MS = 250,  /* while a master is away or they disagree, */
-    ANEW_MS = 50    /* and at the least, whatever is heard */
+    ANEW_MS = 50    /* and at least, whatever is heard */
 };
 
 static lk__cluster *cluster_of(const lk_client *client)
@@ -48,7 +48,7 @@ void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node)
     cluster->is_unswept = cluster->is_uncompared = true;
 }
 
-/* Names that have no node to wait for, if there are any, wait anew; not because of a
+/* Names that have no node to wait for, if there are any, wait again; not because of a
    node that was asked. */
 static void nowhere_look(const lk__cluster *cluster)
 {

@@ -29,7 +29,7 @@ struct lk__question;
  * for some seconds on, while a replica of it has been elected.
  *
  * Of N masters a client believes one for LK__BELIEF_MS after it asked those of a
- * majority that name it: N/2 others at the least, beside the one itself. From a
+ * majority that name it: N/2 others at least, beside the one itself. From a
  * master that took slots over it takes nothing new until LK__BELIEF_MS after it
  * heard N - N/2 others name that one, which is one more than N/2 where N is odd.
  * There are N - 1 others, so one of them is among both. It names the old master
@@ -103,7 +103,7 @@ lk_status lk__cluster_heard(struct lk_client *client, unsigned slot,
  * The slot is half moved, and what this request was about is at another node
  * already: that one, if it can be asked now. NULL: the answer does not say so. It
  * may be asked only about one key, of a script that touches no other: what it
- * does not know it would make anew.
+ * does not know it would make again.
  */
 struct lk__node *lk__cluster_asks(struct lk_client *client, unsigned slot,
                                   const lk__request *request,

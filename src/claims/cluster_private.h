@@ -29,7 +29,7 @@ struct lk__cluster {
     bool is_unheard;     /* a node is believed for longer, and its holds do not
                             know it */
     uint64_t heard_at;   /* when they were told last, */
-    uint64_t told_until; /* and how long, at the least */
+    uint64_t told_until; /* and how long, at least */
     uint64_t round_at;   /* since when masters are asked, each once; */
     size_t turn;         /* and whom it began with */
     lk__scout scout;

@@ -22,7 +22,7 @@ struct lk__node;
  * sentinels have missed it: they name the same address all the time. So a hold is
  * believed for longer only while the connection to the process stands that knew
  * it, or nobody listens at the address. From the end of that process on it is
- * believed for LK__BELIEF_MS at the most, and for so long nothing new is taken from
+ * believed for LK__BELIEF_MS at most, and for so long nothing new is taken from
  * a process that has begun: also by clients that have not met the one before.
  *
  * Every function takes NULL: no group.

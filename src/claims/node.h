@@ -141,7 +141,7 @@ bool lk__node_is_ready(const lk__node *node);
 void lk__node_arrive(lk__node *node);
 void lk__node_leave(lk__node *node, const char *words);
 
-/* Whoever waits for it has offline_ms anew. */
+/* Whoever waits for it has offline_ms again. */
 void lk__node_wait_anew(lk__node *node);
 
 /* It may give new holds again: what had to wait for that, and leases that were
@@ -183,7 +183,7 @@ uint64_t lk__node_inbox_at(const lk__node *node);
 /* Opens the inbox, if that was not done. */
 void lk__node_want_inbox(lk__node *node);
 
-/* It does what it is asked: the next outage begins anew. */
+/* It does what it is asked: the next outage begins again. */
 void lk__node_serves(lk__node *node);
 
 /* Hands what is queued on its connections to the streams. */

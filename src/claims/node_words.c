@@ -30,7 +30,7 @@ const char *lk__node_why_not(const lk__node *node)
 {
     if (!lk__node_is_ready(node) || lk__node_gives(node))
         return NULL;
-    return "the master has changed or begun anew, or a majority of sentinels, "
+    return "the master has changed or begun again, or a majority of sentinels, "
            "or of the cluster's masters, does not name it: nothing new is "
            "taken "
            "from it yet";

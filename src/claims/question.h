@@ -36,7 +36,7 @@ typedef struct lk__question {
 void lk__question_done(lk__question *question);
 
 /*
- * The client's one, begun anew with room for texts of so many bytes. Inside the
+ * The client's one, begun again with room for texts of so many bytes. Inside the
  * monitor, until it is sent or copied: a second thread would write into it. NULL:
  * no memory.
  */

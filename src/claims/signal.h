@@ -17,7 +17,7 @@ enum { LK__KEY_SIGNAL = 1 };
  * try to take the name, or to push another one.
  *
  * A client pops all lists that it waits for in one blocking command on a lane.
- * When the names change, that is ended and sent anew. Signals may be lost, by
+ * When the names change, that is ended and sent again. Signals may be lost, by
  * a process that is killed with one in its hands or by a list that ends: a
  * waiting process looks about every second, too. In a cluster, where one command pops
  * of one slot alone, that is all.

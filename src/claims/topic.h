@@ -24,7 +24,7 @@ enum { LK__TOPIC_OWN, LK__TOPIC_REDISSON, LK__TOPIC_INBOX };
  * after the last wait: whoever waited for a name will again.
  *
  * The server ends the subscription to a sharded channel when the slot goes
- * elsewhere. It is made anew, where the slot is then, and everything is looked at
+ * elsewhere. It is made again, where the slot is then, and everything is looked at
  * behind it.
  */
 typedef struct lk__topic {

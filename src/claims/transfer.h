@@ -6,7 +6,7 @@
 
 /*
  * Takes over a hold that another client has exported: asks the server whether it
- * still stands, with its lease begun anew, and renews it from then on.
+ * still stands, with its lease begun again, and renews it from then on.
  */
 lk_status lk__import(struct lk__place *place, const char *text,
                      const lk_acquire_options *given, lk_hold **ret_hold);

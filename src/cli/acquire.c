@@ -372,7 +372,7 @@ static int release(errand *e)
     return status == LK_OK ? CLI_OK : lost(e, status);
 }
 
-/* The import begins the lease anew; --lease makes it longer. Whatever comes of
+/* The import begins the lease again; --lease makes it longer. Whatever comes of
    that, the hold leaves this process as text: it is not ours to release. */
 static int renew(errand *e)
 {

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 
 enum {
-    MADE_FOR = 80, /* columns; on fewer the words are filled in anew */
+    MADE_FOR = 80, /* columns; on fewer the words are filled in again */
     COMMANDS = 16, /* where the words begin behind a command */
     COLUMN = 28    /* and behind an option */
 };

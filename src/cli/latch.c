@@ -143,7 +143,7 @@ static int not_so(const visit *v, lk_status status)
                         "%s\n  `latchkey latch set NAME N` sets it",
                         cli_error_words());
     return cli_fail(v->c, cli_status_exit(status),
-                    "%s: %s\n  `latchkey latch reset NAME N` begins anew",
+                    "%s: %s\n  `latchkey latch reset NAME N` begins again",
                     cli_clean(name, sizeof(name), v->name), cli_error_words());
 }
 
@@ -351,7 +351,7 @@ const cli_command cli_command_latch = {
              "  wait NAME       wait until all have\n"
              "  arrive NAME N   one of N members is here\n"
              "  count NAME      how many are still awaited\n"
-             "  reset NAME N    begin anew\n"
+             "  reset NAME N    begin again\n"
              "  delete NAME     forget it; those who wait end with 75",
     .options = latch_options,
     .operands_min = 2,

@@ -24,7 +24,7 @@ const char *cli_loss_words(lk_loss loss)
 {
     static const char deleted[] =
         "the server does not know it any more: its key was deleted, or the "
-        "server began anew";
+        "server began again";
     static const char *const words[] =
         {[LK_LOSS_NONE] = "it could not be renewed in time",
          [LK_LOSS_EXPIRED] = "its lease has ended",

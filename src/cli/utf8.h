@@ -40,7 +40,7 @@ int cli_utf8_width(const char *text);
 
 /*
  * Bytes of as much of a text as takes so many columns, or has so many bytes, at
- * the most. What is seen as one character is not parted: a letter and what stands
+ * most. What is seen as one character is not parted: a letter and what stands
  * over it, a picture that is joined of several.
  */
 size_t cli_utf8_fit(const char *text, int columns);

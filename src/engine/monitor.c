@@ -171,7 +171,7 @@ static bool batch_look(const lk_client *client, lk__posts *posts)
     return is_over;
 }
 
-/* Runs what is due, unlocked; most of them at the most. False: it is outside the
+/* Runs what is due, unlocked; most of them at most. False: it is outside the
    monitor, in a child of fork(). */
 static bool posts_run(lk_client *client, lk__posts *posts, unsigned most)
 {

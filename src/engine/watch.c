@@ -91,7 +91,7 @@ lk_status lk__watch_async(lk_client *client, lk__condition condition,
     return LK_OK; /* looked at when the caller leaves the monitor */
 }
 
-/* Finishing may change what the others wait for, so each look starts anew. */
+/* Finishing may change what the others wait for, so each look starts again. */
 void lk__watches_look(lk_client *client)
 {
     watch *self = client->first_watch;

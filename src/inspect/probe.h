@@ -46,7 +46,7 @@ typedef struct lk__probing {
     void (*miss)(struct lk__probing *probing);
     /* In a cluster: its node is another process now, perhaps, and it is sent by
        this, by lk__probe_send_to(). NULL: it is sent again as it was. */
-    void (*anew)(struct lk__probing *probing);
+    void (*again)(struct lk__probing *probing);
 } lk__probing;
 
 struct lk__probe {

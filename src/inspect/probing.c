@@ -326,10 +326,10 @@ static void resume(lk__probing *probing)
         missed(probing, node);
     } else if (!lk__node_is_ready(node)) {
         wait(probing, true);
-    } else if (probing->broke && probing->anew != NULL) {
+    } else if (probing->broke && probing->again != NULL) {
         probe->busy--;
         args_drop(probing);
-        probing->anew(probing);
+        probing->again(probing);
     } else {
         probing->broke = false;
         send_again(probing);

@@ -185,7 +185,7 @@ static void part_scans(struct lk__walk_part *part)
         scan->find = i;
         scan->probing.take = scan_take;
         scan->probing.miss = scan_miss;
-        scan->probing.anew = scan_anew;
+        scan->probing.again = scan_anew;
         scan_anew(&scan->probing);
     }
 }

@@ -100,7 +100,7 @@ struct lk__joint {
     bool waiting;    /* for the first part behind the prefix */
     bool spoilt;     /* one of the prefix was lost: from the beginning */
     bool aged;       /* something was waited for */
-    unsigned agains; /* how often it has begun anew */
+    unsigned agains; /* how often it has begun again */
     size_t failed;   /* the first part that was refused; count: none */
     lk_status why;
     char words[160];

@@ -170,7 +170,7 @@ void lk__vote_begin(lk__vote *vote);
 /* Has the server lengthen the lease. LK_OK: it was asked. */
 lk_status lk__vote_extend(lk__vote *vote, uint64_t lease_ms);
 
-/* Looks anew when its alarm is due. */
+/* Looks again when its alarm is due. */
 void lk__vote_rearm(lk__vote *vote);
 
 /* Ends its part; has the server delete what it may have. */

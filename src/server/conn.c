@@ -24,7 +24,7 @@
 enum {
     BACKOFF_FIRST_MS = 20,
     BACKOFF_MAX_MS = 1000,
-    SERVED_MS = 50, /* of use for so long: the next outage begins anew */
+    SERVED_MS = 50, /* of use for so long: the next outage begins again */
     STOOD_MS = 100, /* the same for one that nobody had a use for */
     IDLE_PING_MS = 3000
 };

@@ -32,7 +32,7 @@ void lk__lane_together(lk__lane *lane, const char *run_id);
 /* Its next request may take so much longer than others; nanoseconds. */
 void lk__lane_patience(lk__lane *lane, uint64_t ns);
 
-/* It has answered what it is there for: the next outage begins anew. */
+/* It has answered what it is there for: the next outage begins again. */
 void lk__lane_serves(lk__lane *lane);
 
 #endif /* LK_SERVER_LANE_H */

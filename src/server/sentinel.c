@@ -14,7 +14,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Between questions; and at the least, whatever is heard. */
+/* Between questions; and at least, whatever is heard. */
 enum { ASK_MS = 1000, HINTS_MS = 50 };
 
 static lk__sentinel *sentinel_of(lk__conn *conn)

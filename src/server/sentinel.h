@@ -30,7 +30,7 @@ struct lk__sentinel {
     lk__login login;
     lk__request address, master;
     lk__alarm alarm;    /* the next question */
-    uint64_t hinted_at; /* when it was last worth asking anew */
+    uint64_t hinted_at; /* when it was last worth asking again */
     bool is_unknown;    /* it says that it knows no such master */
     const lk__sentinel_class *class;
     void *data; /* for the class */

@@ -36,7 +36,7 @@ int ledger_changes(const ledger *l);
 
 typedef struct chain chain;
 
-/* A wait that begins anew when its hold has been released. */
+/* A wait that begins again when its hold has been released. */
 typedef struct chain_lane {
     chain *chain;
     lk_hold *hold;

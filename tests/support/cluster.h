@@ -43,9 +43,9 @@ typedef struct cluster {
  * TLS, see server.h.
  */
 cluster *cluster_start(size_t masters, size_t replicas);
-/* One of TLS in any case. */
+/* A cluster of TLS in any case. */
 cluster *cluster_start_tls(size_t masters, size_t replicas);
-/* One in which a master can be cut off from the other nodes, without TLS. */
+/* A cluster in which a master can be cut off from the other nodes, without TLS. */
 cluster *cluster_start_apart(size_t masters, size_t replicas);
 /* NULL is allowed. */
 void cluster_stop(cluster *c);
@@ -88,7 +88,7 @@ server *cluster_takeover(cluster *c, server *master);
 
 /*
  * The steps of moving a slot, from its master to another: from the first one on
- * the slot is half moved. The second returns how many keys it moved, most at the
+ * the slot is half moved. The second returns how many keys it moved, most at
  * most. The third needs all of them moved, and returns when all nodes name the
  * new master. The fourth does all three.
  */

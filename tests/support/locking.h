@@ -74,7 +74,7 @@ void locking_own_server(locking *f, const char *const *extra_args);
 
 /* Shuts all clients down, so that nobody waits any more, and ends the takers. */
 void locking_end_waits(locking *f);
-/* That has begun; for what else waits in a thread of the test. */
+/* Whether they are to end; for what else waits in a thread of the test. */
 bool locking_is_over(void);
 
 /*

@@ -18,7 +18,7 @@ enum { HOUR_MS = 3600000 };
 void turns_two_wait(script_fixture *f);
 /* Redisson is there, unseen; a:1 has left the name open at 0. */
 void turns_left_open(script_fixture *f);
-/* One of theirs takes the open name at this time, and gives it back later. */
+/* A client of theirs takes the open name at this time, and gives it back later. */
 void turns_theirs_had_it(script_fixture *f, long long from, long long till);
 
 void turns_assert(script_fixture *f, char side, long long length);

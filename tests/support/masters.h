@@ -32,7 +32,7 @@ int masters_end(void **state);
 /* Begins one with so many, from all of which the client takes. options may be NULL. */
 void masters_begin(size_t count, const lk_client_options *options);
 
-/* Gets the lock "n", in a minute at the most. */
+/* Gets the lock "n", in a minute at most. */
 lk_hold *masters_take(void);
 
 /* How long it takes to get a hold, which is released. */

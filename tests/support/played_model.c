@@ -17,8 +17,7 @@
 
 enum { LEASE_MS = 30000 };
 
-/* Those of a touch and of a close are told apart by what they ask; see
-   script_asked(). */
+/* What a touch or a close asks tells which script it is; see script_asked(). */
 static const struct {
     const lk__script *text;
     played_script script;

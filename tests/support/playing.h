@@ -25,7 +25,7 @@ int playing_teardown(void **state);
 #define WAITED_TEST(name)                                                      \
     CHECK_TEST_OF(name, played *p, playing_waited_setup, playing_teardown)
 
-/* Such a client as playing_calm_setup() makes; free it with played_free(). */
+/* Makes a client as playing_calm_setup() does; free it with played_free(). */
 played *playing_calm(void);
 
 /* What arrived is counted from now on. */

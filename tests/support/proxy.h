@@ -93,7 +93,7 @@ void proxy_heal(proxy *p);
 
 /* Connections accepted so far: the number of the next one. */
 int proxy_accepted(proxy *p);
-/* Those of them that are not closed. */
+/* Connections that are not closed. */
 int proxy_open(proxy *p);
 /* Bytes taken from the sender, swallowed and kept ones too. */
 uint64_t proxy_received(proxy *p, int which, proxy_way way);

@@ -10,7 +10,7 @@
 /*
  * One kept connection to a Redis server, for what a test wants to see or
  * change behind the library's back. It connects on first use and again when
- * the server was started anew, or when a forked child uses it, which gets a
+ * the server was started again, or when a forked child uses it, which gets a
  * connection of its own. Threads may share it; commands run one by one.
  *
  * A connection that cannot be had or breaks under a command, or an answer

@@ -46,7 +46,7 @@ extern const unsigned rights_scene_count;
 
 /* ---- the users ------------------------------------------------------------------- */
 
-/* The users' clients anew, which assume that Redisson waits as well. is_lock: name is
+/* The users' clients again, which assume that Redisson waits as well. is_lock: name is
    that of a lock, and Redisson holds it for a moment. */
 void rights_open_among(rights_play *p, const char *name, bool is_lock);
 

@@ -152,7 +152,7 @@ bool scene_connects(lk_client *client, uint64_t connects)
 /* What a client has counted. */
 typedef struct tally {
     lk_client *client;
-    uint64_t rechecks, replies; /* at the least */
+    uint64_t rechecks, replies; /* at least */
     bool is_calm;               /* nothing is under way besides */
 } tally;
 

@@ -13,7 +13,7 @@
    next thirty. */
 enum { WHOLE_MS = 150000 };
 
-/* That the group is reached at. */
+/* The port that the group reaches a server at. */
 static unsigned port_of(const sentinels *g, const server *s)
 {
     return g->is_tls ? server_tls_port(s) : server_port(s);

@@ -43,7 +43,7 @@ server *server_start_node(const char *const *extra_args);
    above that one. */
 server *server_start_node_tls(const char *const *extra_args);
 /* A sentinel with a TCP port, and this in its configuration file, which it
-   writes anew itself. */
+   writes again itself. */
 server *server_start_sentinel(const char *config);
 /* The same with a second port that speaks TLS, with the servers as well. */
 server *server_start_sentinel_tls(const char *config);

@@ -14,7 +14,7 @@ enum {
     COMMAND_MS = 20000, /* on a machine without time an answer takes seconds */
     LEASE_MS = 300000,  /* longer than a machine stands still */
     NODE_MS = 400,
-    NODE_SHARE = 4 /* of a lease at the most */
+    NODE_SHARE = 4 /* of a lease at most */
 };
 
 /* ---- set-up ---------------------------------------------------------------------- */

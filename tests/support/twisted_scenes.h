@@ -34,7 +34,7 @@ void twisted_in_time(twisted *t, const char *what, uint64_t began,
                      uint64_t wait_ms);
 
 /* The same of an acquire; true: there is a hold. It is on "n", for most_ms at
-   the most. kind THING_KINDS: of something else. */
+   most. kind THING_KINDS: of something else. */
 bool twisted_had(twisted *t, const char *what, thing_kind kind,
                  lk_status status, lk_hold *const *hold, uint64_t most_ms);
 

@@ -30,7 +30,7 @@ void assert_url_fails(const char *text, lk_status status, const char *words);
 /* Texts of url; NULL is one of them. */
 void assert_url_text(const char *actual, const char *expected);
 
-/* One of its servers, by its place. */
+/* The server of url at this place. */
 void assert_url_server(size_t index, const char *host, unsigned port);
 
 #endif /* LK_TESTS_SUPPORT_URLS_H */

@@ -76,7 +76,7 @@ static double clock_ms(clockid_t clock)
 }
 
 /* How many times longer than itself a moment's work of this thread takes: a share of a
-   processor, as of a container, is not in the numbers of the machine. Done anew once
+   processor, as of a container, is not in the numbers of the machine. Done again once
    what is known is old. */
 static double pace(void)
 {

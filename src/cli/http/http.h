@@ -12,7 +12,7 @@
  * costs the thread that looks at the Redis server nothing.
  *
  * Bounds: CLI_HTTP_CONNECTIONS at a time, CLI_HTTP_STREAMS of these streams of
- * events; a connection is cut after 10 s at the most whose request is not there
+ * events; a connection is cut after 10 s at most whose request is not there
  * as a whole, that has not taken its answer or an event, or that is gone; a request
  * has a head of a few KiB. On a loopback address only requests are answered whose
  * Host is that of this machine: a page elsewhere whose name leads here sees

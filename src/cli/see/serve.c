@@ -20,7 +20,7 @@ extern const char cli_serve_page[];
 /*
  * Bounds of a look: names that are looked at, shown, and asked about one by one;
  * holders and waiters of a name that are shown. So an event has a few hundred
- * KiB at the most, but for names and reasons of a hostile length.
+ * KiB at most, but for names and reasons of a hostile length.
  */
 enum { LOOKED_AT = 20000, SHOWN = 250, ASKED = 64, PARTIES = 16 };
 
@@ -268,7 +268,7 @@ const cli_command cli_command_serve = {
         "be\n"
         "reached; port 0 takes a free one.\n"
         "\n"
-        "A look is at 20000 names at the most, shows the 250 with the most\n"
+        "A look is at 20000 names at most, shows the 250 with the most\n"
         "waiters, and asks for the queues of 64. Whoever reaches the address "
         "can\n"
         "read it: by default every user of this host, and nobody elsewhere.",

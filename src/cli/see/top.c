@@ -358,7 +358,7 @@ const cli_command cli_command_top = {
                 "  latchkey top --sort held 'deploy*'",
     .usage = "[OPTION]... [PATTERN]",
     .about =
-        "On a terminal it is drawn anew every other second; keys: w by "
+        "On a terminal it is drawn again every other second; keys: w by "
         "waiters,\n"
         "h by how long it is held, r by rate, n by name, q to end. RATE are "
         "the\n"

@@ -348,7 +348,7 @@ TEST(a_shell_whose_name_is_lost_is_ended)
     assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGTERM);
     assert_non_null(strstr(tool_err(t), "lock 'n' is lost: the server does "
                                         "not know it any more: its key was "
-                                        "deleted, or the server began anew; "
+                                        "deleted, or the server began again; "
                                         "the shell gets SIGTERM"));
     tool_free(t);
 }

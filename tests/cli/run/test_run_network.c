@@ -52,7 +52,7 @@ static int forget(void **state)
 
 #define TEST(name) CHECK_TEST_OF(name, NO_STATE, begin, forget)
 
-/* Each time the lease begins anew as soon as there is a connection. */
+/* Each time the lease begins again as soon as there is a connection. */
 TEST(connections_that_break_do_not_disturb_the_command)
 {
     const tool_how far = {.url = proxy_url(network)};

@@ -154,7 +154,7 @@ static size_t attack_all(redisContext *to, const char *list, const char *but,
 
 /* ---- what the tenant has --------------------------------------------------------- */
 
-/* One of each that leaves keys. */
+/* Takes a name of each kind that leaves keys. */
 static void take_names(lk_client *client, lk_hold *holds[2])
 {
     const lk_semaphore_options two = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 2};

@@ -186,7 +186,7 @@ static bool has_options(const kind *k)
     return k->make_with != NULL;
 }
 
-/* Those of a primitive, with room for what a later release may add. */
+/* A primitive's options, with room for what a later release may add. */
 typedef union options {
     size_t size;
     uint64_t words[OPTIONS_MOST / sizeof(uint64_t)];

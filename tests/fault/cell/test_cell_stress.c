@@ -22,7 +22,7 @@ enum {
     PROCESSES = 6,
     KILLED = 0,
     STOPPED = 1,
-    ROUNDS = 200, /* of each worker at the least */
+    ROUNDS = 200, /* of each worker at least */
     DEADLINE_MS = 60000,
     CUTS = 20,
     BETWEEN = 20, /* updates from one cut to the next */

@@ -55,7 +55,7 @@ typedef struct trial {
     meeting *meeting;
 } trial;
 
-/* One of the two. */
+/* Each of the two processes. */
 typedef struct party {
     const trial *t;
     lk_client *client;

@@ -106,7 +106,7 @@ typedef struct crew {
     bool has_ended;
 } crew;
 
-/* A wait that begins anew when its hold has been released. */
+/* A wait that begins again when its hold has been released. */
 typedef struct lane {
     crew *crew;
     uint64_t call, begun_ms;

@@ -74,7 +74,7 @@ static bool is_calm(void *client)
            lk_client_wait_ready(client, 0) == LK_OK;
 }
 
-/* Each client has connected anew, and everything it asked was answered. */
+/* Each client has connected again, and everything it asked was answered. */
 static void cable_wait_calm(cable *c)
 {
     for (size_t i = 0; i < 3; i++)

@@ -332,7 +332,7 @@ static bool finds_all_busy(void *data)
     return busy == 3;
 }
 
-/* Two of three are old enough after a while; one is started anew, has forgotten
+/* Two of three are old enough after a while; one is started again, has forgotten
    the token, and abstains: nobody else gets a majority. */
 REDLOCKING_TEST(a_restart_does_not_give_the_lock_to_a_second_holder)
 {

@@ -222,7 +222,7 @@ LOCKS_TEST(a_right_that_is_missing_is_told)
     assert_int_equal(server_integer(f->server, "ACL DELUSER far"), 1);
 }
 
-/* Those of docs/semaphore.md. */
+/* docs/semaphore.md has them. */
 LOCKS_TEST(the_rights_of_the_manual_are_enough)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",

@@ -30,7 +30,7 @@ static size_t each(const char *what, size_t before)
     return bytes;
 }
 
-/* That of the hold of a lock that is free, as most are. */
+/* The lock of each hold is free before, as most are. */
 CHECK_TEST_OF(names_and_holds_are_small, locking *f, locking_setup,
               locking_teardown)
 {

@@ -103,7 +103,7 @@ TEST(a_server_is_asked_for_by_its_name)
     assert_string_equal(tls_front_asked(w->front, name), "");
 }
 
-/* That certificate is shown to those alone who ask for it. */
+/* The server shows this certificate only to a client that asks for it. */
 TEST(the_certificate_of_the_name_that_is_said_is_shown)
 {
     assert_ready(open_at(w, "127.0.0.1", "&sni=elsewhere.example", NULL));
@@ -279,7 +279,7 @@ TEST(one_that_hangs_holds_up_no_renewal)
 }
 
 /* What a client resumes may be why a server does not go on: whoever comes after a
-   handshake that was given up begins anew. */
+   handshake that was given up begins again. */
 TEST(what_it_resumed_is_not_resumed_again)
 {
     lk_client *client = open_at(w, "localhost", "&offline_ms=60000", NULL);

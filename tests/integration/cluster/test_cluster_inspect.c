@@ -25,7 +25,7 @@ enum {
     TYPES = 3,  /* of keys; a list looks for each by itself */
     LOOKS = 12,
     FAST_LOOKS = 3,
-    MOVES = 16, /* and then a pause: more than a list has rounds at the least */
+    MOVES = 16, /* and then a pause: more than a list has rounds at least */
     PATIENT_MS = 10 * RINGED_LONG_MS,
     TOLD_MS = 20000
 };
@@ -170,7 +170,7 @@ static long long scans(server *node)
     return calls;
 }
 
-/* Whoever asks a master for anything meanwhile waits for one step at the most. */
+/* Whoever asks a master for anything meanwhile waits for one step at most. */
 MADE_TEST(a_list_takes_each_master_in_small_steps)
 {
     lk_client *client = ringed_open(NULL);
@@ -211,7 +211,7 @@ static bool is_listed(void *data)
     return atomic_load(&look->is_over);
 }
 
-/* Two of the names go to and fro while it is made, so many times at the most. */
+/* Two of the names go to and fro while it is made, so many times at most. */
 static lk_listing *list_of_moved(lk_client *looker, unsigned most)
 {
     const lk_list_options what = {LK_LIST_OPTIONS_INIT, .pattern = "to*"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A list while a master has begun anew and still reads its data. */
+/* A list while a master has begun again and still reads its data. */
 
 #include <latchkey/latchkey.h>
 

@@ -239,7 +239,7 @@ static void announce_port(server *node, unsigned port)
     wait_known(node, "127.0.0.1", port != 0 ? port : server_port(node), "");
 }
 
-/* That leads to a node of this number. */
+/* A proxy before the node of this number. */
 static proxy *lead_to(size_t node)
 {
     proxy *way;

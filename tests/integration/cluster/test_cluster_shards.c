@@ -363,26 +363,26 @@ MADE_TEST(a_wait_is_told_where_its_slot_is_now)
 MADE_TEST(a_subscription_that_ends_is_made_anew)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
-    lk_lock *held = made_lock(holder, "anew");
-    lk_lock *wanted = made_lock(waiter, "anew");
-    server *at = ringed_master("anew");
-    unsigned slot = ringed_slot("anew");
+    lk_lock *held = made_lock(holder, "fresh");
+    lk_lock *wanted = made_lock(waiter, "fresh");
+    server *at = ringed_master("fresh");
+    unsigned slot = ringed_slot("fresh");
     lk_hold *hold = made_hold(held);
     uint64_t least;
     call *c = made_call();
 
     ringed_take(c, wanted);
-    ringed_wait_line(at, "anew", 1);
+    ringed_wait_line(at, "fresh", 1);
     locking_wait_calm(waiter);
     least = rechecks_of(waiter) + 1;
     assert_true(node_says(at, "MULTI", "OK"));
     freeReplyObject(server_command(at, "CLUSTER DELSLOTS %u", slot));
     freeReplyObject(server_command(at, "CLUSTER ADDSLOTS %u", slot));
     freeReplyObject(server_command(at, "EXEC"));
-    wait_ears(at, "latchkey:{anew}:i:*", 1);
+    wait_ears(at, "latchkey:{fresh}:i:*", 1);
     assert_soon(rechecks_of(waiter) >= least, RINGED_LONG_MS);
     locking_wait_calm(waiter);
-    assert_told(&(pair){"anew", held, wanted, waiter}, hold, c);
+    assert_told(&(pair){"fresh", held, wanted, waiter}, hold, c);
 }
 
 /* A wait looks about once a second by itself; that many looks do not count. */
@@ -462,7 +462,7 @@ static void far_name(char name[RINGED_NAME])
     } while (ringed_master(channel) == ringed_master(name));
 }
 
-/* That channel is in another slot than the name, so it is a plain one. */
+/* The channel is in another slot than the name, so it is a plain one. */
 MADE_TEST(a_latch_with_a_tag_is_told_all_the_same)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);

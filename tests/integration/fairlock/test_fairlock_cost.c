@@ -108,7 +108,7 @@ LOCKS_TEST(waits_of_a_client_share_their_looks)
     free(calls);
 }
 
-/* Each look proves anew from when on a grant can have been made: one that
+/* Each look proves again from when on a grant can have been made: one that
    comes after a long wait is believed without a question. */
 LOCKS_TEST(a_grant_after_a_long_wait_is_believed_at_once)
 {

@@ -133,7 +133,7 @@ LOCKS_TEST(a_lost_lock_is_free_for_others)
     assert_status(taker_release(t), LK_OK);
 }
 
-/* What is lost cannot be re-entered: it is acquired anew. */
+/* What is lost cannot be re-entered: it is acquired again. */
 LOCKS_TEST(a_lost_hold_is_not_re_entered)
 {
     lk_lock *lock = locking_new(f, lk_lock);

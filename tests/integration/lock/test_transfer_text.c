@@ -76,15 +76,15 @@ LOCKS_TEST(a_text_from_before_an_export_is_worth_nothing)
 {
     lk_hold *hold = locking_hold(locking_new(f, lk_lock));
     lk_lock *lock = locking_new(f, lk_lock);
-    char text[LK_EXPORT_SIZE], anew[LK_EXPORT_SIZE];
+    char text[LK_EXPORT_SIZE], again[LK_EXPORT_SIZE];
     lk_hold *none = NULL;
 
     locking_export(hold, text);
-    locking_export(locking_import(lock, text), anew);
+    locking_export(locking_import(lock, text), again);
     assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
     assert_null(none);
-    hold = locking_import(locking_new(f, lk_lock), anew);
-    assert_status(lk_lock_import(lock, anew, NULL, &none), LK_ELOST);
+    hold = locking_import(locking_new(f, lk_lock), again);
+    assert_status(lk_lock_import(lock, again, NULL, &none), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 

@@ -325,7 +325,7 @@ LOCKS_TEST(the_lease_is_the_shortest_of_all)
 }
 
 /* What is held while c is waited for would have three fifths of its lease left when c is
-   free, were it not to begin anew. */
+   free, were it not to begin again. */
 LOCKS_TEST(a_fixed_lease_begins_with_the_last_member)
 {
     lk_client *client = locking_open_calm(f, NULL);

@@ -18,7 +18,7 @@ static int teardown(void **state)
 
 #define TEST(name) CHECK_TEST_OF(name, locking *f, locking_setup, teardown)
 
-/* One of ours wants it, while Redisson has it. */
+/* A client of ours wants it, while Redisson has it. */
 static void comes_in_at_once(locking *f, redisson_side side, kind_id mode)
 {
     redisson *java = redisson_new(f->server, "n");

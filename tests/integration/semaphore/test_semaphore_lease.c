@@ -235,7 +235,7 @@ LOCKS_TEST(a_loss_is_told_in_every_way)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-/* One of three is gone: what was agreed upon is not held any more. The others
+/* A permit of three is gone: what was agreed upon is not held any more. The others
    come back with their lease. */
 static server *tidied; /* of is_tidied() */
 

@@ -2,7 +2,7 @@
 
 /*
  * What holds and waits come to when the sentinels name another master, when theirs
- * begins anew, and when too few of them are there. Each test has a group of its own.
+ * begins again, and when too few of them are there. Each test has a group of its own.
  */
 
 #include <latchkey/latchkey.h>

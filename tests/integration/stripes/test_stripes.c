@@ -126,7 +126,7 @@ LOCKS_TEST(a_callback_brings_the_hold)
         assert_status(lk_stripes_acquire_async(stripes, "b", 0, NULL,
                                                call_on_acquire, &one),
                       LK_OK);
-        /* That needs nobody who dispatches. */
+        /* The acquire needs nobody who dispatches. */
         locking_wait_integer(f, 1, "EXISTS %s", "n:stripe:1");
         assert_status(call_wait(&one, client), LK_OK);
         assert_status(lk_stripes_acquire_many_async(stripes, keys, 2, 0, NULL,

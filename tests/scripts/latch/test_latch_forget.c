@@ -132,7 +132,7 @@ SCRIPT_TEST(what_is_no_latch_of_ours_stays)
     }
 }
 
-/* Those of another kind go on from there. */
+/* Fences of another kind go on from there. */
 SCRIPT_TEST(fences_outlive_the_latch)
 {
     script_redis(f, "SET " LATCH_RECORD " %s",

@@ -125,7 +125,7 @@ RW_TEST(a_waiting_writer_finds_the_dead_by_looking)
     assert_held(f, "w1:1:write write");
 }
 
-/* One of them lives: the others' leftovers stay until it is asked for. */
+/* A reader of them lives: the others' leftovers stay until it is asked for. */
 RW_TEST(of_hundreds_of_dead_readers_one_alive_keeps_writers_out)
 {
     char claim[24];

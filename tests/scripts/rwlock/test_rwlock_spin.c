@@ -238,7 +238,7 @@ RW_TEST(readers_who_spin_join_for_a_while)
     assert_held(f, "w2:1:write write");
 }
 
-/* One of ours that comes at once comes after those who spin. */
+/* A client of ours that comes at once comes after those who spin. */
 RW_TEST(without_a_waiter_of_ours_they_have_a_turn_too)
 {
     rw_hear(f, "w1:1", (char *)NULL);

@@ -61,7 +61,7 @@ RW_TEST(after_the_last_reader_one_writer_comes_in)
     assert_waiting(f, "w: w3:1");
 }
 
-/* So a writer waits for one phase of readers at the most. */
+/* So a writer waits for one phase of readers at most. */
 RW_TEST(who_came_after_the_phase_began_waits_for_the_next)
 {
     mixed_wait(f);
@@ -74,7 +74,7 @@ RW_TEST(who_came_after_the_phase_began_waits_for_the_next)
     assert_waiting(f, "w: w3:1 r: r3:1");
 }
 
-/* And a reader waits for one writer at the most. */
+/* And a reader waits for one writer at most. */
 RW_TEST(readers_come_in_between_two_writers)
 {
     mixed_wait(f);
@@ -148,7 +148,7 @@ RW_TEST(a_writer_that_comes_between_waves_waits_for_them)
     assert_waiting(f, "w: w2:1 r: s1:1");
 }
 
-/* Those of the first wave may be gone before the second comes in. */
+/* Readers of the first wave may be gone before the second comes in. */
 RW_TEST(a_phase_goes_on_though_its_first_wave_has_left)
 {
     char claim[24];

@@ -56,7 +56,7 @@ static bool has_lapsed(script_fixture *f, const char *claim)
            strcmp(rw_mark(f, "aside"), claim) == 0 && !lives(f, claim);
 }
 
-/* Those of "u" are one client in these tests. */
+/* All claims of "u" are one client's in these tests. */
 static bool same_client(const char *a, const char *b)
 {
     return strncmp(a, b, a[0] == 'u' ? 1 : 2) == 0;

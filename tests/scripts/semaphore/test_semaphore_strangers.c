@@ -8,7 +8,7 @@
 
 enum { CROWD = 70 }; /* more than are looked at in one call */
 
-/* One of one is taken by a:1; b:1 waits behind the stranger. */
+/* The only permit is taken by a:1; b:1 waits behind the stranger. */
 static const char *begin(script_fixture *f, size_t i, bool *is_there)
 {
     const char *stranger;

@@ -46,7 +46,7 @@ on_data(void *user, void *tag, lk__link *link, const char *bytes, size_t size)
     calls++;
 }
 
-/* That all masters have given so far. */
+/* All that the masters have answered so far. */
 static unsigned long answers_of(const played *p, size_t masters)
 {
     unsigned long answers = 0;

@@ -119,7 +119,7 @@ static void acquire_at(size_t node, unsigned count, call *calls)
     }
 }
 
-/* Such a client is not shut down in order. */
+/* The client is not shut down in order. */
 static void end_with(lk_hold *hold, const call *calls, unsigned count)
 {
     (void)lk_hold_release(hold);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A master that begins anew while the sentinels go on naming it, on a virtual clock:
+ * A master that begins again while the sentinels go on naming it, on a virtual clock:
  * what it knows less than the process before it, others may still believe.
  */
 
@@ -93,7 +93,7 @@ TEST(one_that_has_begun_gives_nothing_for_a_while)
     played_run_ms(p, SOME_MS);
     assert_status(lk_client_wait_ready(p->client, 0), LK_OK);
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EOFFLINE);
-    assert_non_null(strstr(lk_last_error(), "begun anew"));
+    assert_non_null(strstr(lk_last_error(), "begun again"));
     (void)take_and_give(p);
     assert_in_range(played_now_ms(p) - began, BELIEF_MS, BELIEF_MS + SLACK_MS);
 }

@@ -111,7 +111,7 @@ MASTERS_TEST(a_greeting_from_before_says_nothing_of_that_while)
     assert_in_range(masters_take_ms(), 0, SOON_MS);
 }
 
-/* Whoever has nothing asks less often. */
+/* A client that has nothing asks less often. */
 MASTERS_TEST(a_moment_of_standing_still_costs_nothing)
 {
     lk_hold *hold;
@@ -394,7 +394,7 @@ MASTERS_TEST(one_that_is_not_reached_between_refusals_may_be_there)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-/* It has started anew with a map from before. */
+/* It has started again with a map from before. */
 MASTERS_TEST(one_that_is_there_again_has_its_say)
 {
     call c = {0};

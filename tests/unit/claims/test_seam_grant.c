@@ -167,7 +167,7 @@ CALM_TEST(a_late_grant_that_does_not_stand_is_no_hold)
     played_run_ms(p, 10);
     assert_int_equal(atomic_load(&c.ends), 0);
     assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
-    assert_int_equal(p->counts[PLAYED_ACQUIRE], 2); /* queued anew */
+    assert_int_equal(p->counts[PLAYED_ACQUIRE], 2); /* queued again */
     p->answers[PLAYED_CONFIRM] = NULL;
     played_grant(p, p->ticket, 6000, 3000);
     played_run_ms(p, 1);

@@ -357,7 +357,7 @@ static void come_back(void *data)
     now.server_answer = 0;
 }
 
-/* Whoever sets the sentinels up anew takes the name away for a moment. */
+/* Whoever sets the sentinels up again takes the name away for a moment. */
 TEST(a_name_that_was_known_is_waited_for)
 {
     open_and_settle();
@@ -387,7 +387,7 @@ TEST(a_refusal_by_most_ends_waits_at_once)
 
 /* ---- nonsense ----------------------------------------------------------------------- */
 
-/* One of them talks nonsense for a while: its connection is made anew each time,
+/* A sentinel talks nonsense for a while: its connection is made again each time,
    and the two others are believed. */
 static void assert_left(played_sentinel *sentinel)
 {
@@ -500,7 +500,7 @@ TEST(what_one_that_has_gone_knew_is_not_told)
     assert_false(facts.views[1].tells_others);
 }
 
-/* One of an older release, and one that is not set. */
+/* A place of an older release, and one that is not set. */
 TEST(a_smaller_place_gets_its_part)
 {
     lk_master master = {.size = offsetof(lk_master, answering), .answering = 7};

@@ -181,7 +181,7 @@ static lk_leader *a_leader(played *p)
     return leader;
 }
 
-/* That the term is another is known after 200 ms; whose is not answered. */
+/* The observer knows after 200 ms that the term is another; whose is not answered. */
 PLAYED_TEST(an_observer_takes_its_time_once)
 {
     lk_leader *leader = a_leader(p);

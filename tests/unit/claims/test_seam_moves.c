@@ -38,7 +38,7 @@ static int setup(NO_STATE)
     return 0;
 }
 
-/* Each is met anew. */
+/* Each is met again. */
 static void meet_again(void)
 {
     for (size_t i = 0; i < MASTERS; i++) {
@@ -91,7 +91,7 @@ TEST(a_wait_goes_on_when_its_master_is_believed_again)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
-/* That one is named by all, and may be there; but it has not said of this hold
+/* The master is named by all, and may be there; but it has not said of this hold
    that it is there as well. */
 TEST(a_hold_is_not_believed_at_a_master_never_reached)
 {

@@ -17,7 +17,7 @@
 enum {
     WAIT_MS = 2000,  /* as the wait wants it */
     EARLY_MS = 700,  /* when the cause is over, */
-    FOUND_MS = 1000, /* and how long it takes to find that out, at the most */
+    FOUND_MS = 1000, /* and how long it takes to find that out, at most */
     SLACK_MS = 10
 };
 

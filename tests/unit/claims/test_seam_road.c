@@ -277,7 +277,7 @@ static void tokens_are_renewed_while_the_commands_are_away(NO_STATE)
     assert_status(lk_hold_check(hold), LK_OK);
 }
 
-/* That the commands are given up says nothing of what is on its own road. */
+/* Commands that are given up say nothing of what is on its own road. */
 static void a_renewal_under_way_outlives_the_commands(NO_STATE)
 {
     played_run_ms(p, UINT64_C(29) * SECOND_MS);

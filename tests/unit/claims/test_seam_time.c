@@ -81,7 +81,7 @@ CALM_TEST(a_try_without_an_answer_takes_the_commands_time)
     p->answers[PLAYED_ACQUIRE] = played_silence;
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EINDOUBT);
     assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
-    /* Behind it nothing can be answered, so the connection is made anew, and
+    /* Behind it nothing can be answered, so the connection is made again, and
        what was asked for is taken back. */
     played_run_ms(p, 100);
     assert_int_equal(p->connects, connects + 1);

@@ -169,7 +169,7 @@ NAMING_TEST(a_sentinel_that_has_named_it_for_long_is_believed)
 /* Two clients, three sentinels that change one after the other: whatever each
    client asks and when, the one that has changed gives nothing before the other
    has ceased to believe. */
-/* One of two times, as the lowest bit of a number says, which is taken off. */
+/* The lowest bit of a number says which of two times, and is taken off. */
 static uint64_t one_of(unsigned *bits, uint64_t first, uint64_t second)
 {
     uint64_t ms = (*bits & 1) != 0 ? second : first;
