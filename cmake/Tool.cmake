@@ -13,7 +13,7 @@ list(FILTER LK_CLI_SOURCES EXCLUDE REGEX "/cli/main\\.c$")
 if(LK_MICROHTTPD)
   list(FILTER LK_CLI_SOURCES EXCLUDE REGEX "/http/none\\.c$")
 else()
-  list(FILTER LK_CLI_SOURCES EXCLUDE REGEX "/http/(guests|mhd)\\.c$")
+  list(FILTER LK_CLI_SOURCES EXCLUDE REGEX "/http/(guests|mhd(_[a-z]+)?)\\.c$")
 endif()
 add_library(latchkey_cli_parts STATIC ${LK_CLI_SOURCES})
 lk_embed_page(latchkey_cli_parts "${PROJECT_SOURCE_DIR}/src/cli/see/serve.html"
