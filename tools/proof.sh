@@ -140,26 +140,68 @@ push()
     step mutants - mutants --slice 24
 }
 
-# What takes longest comes first in each group: what is cut off by the total is then
-# what a push has seen a part of.
-night()
+# The steps that wait for servers, for most of theirs. What these build and the others
+# use as well, the setup has built.
+waiting()
 {
-    step setup - setup
     step late debug test --night
     step failovers - failovers
     step servers servers servers
     step interop interop interop
     step long long long
-    step sim - sim --seconds 300
     step fault - fault --minutes 5 --brisk --seed "$(date +%s)"
-    step fuzz - fuzz
-    step mutants - mutants --slice 8
-    step model - model
-    step check - check
+    step sim - sim --seconds 300
+}
+
+# And those that compute.
+computing()
+{
+    step check - check --code
     step asan asan sanitize asan
     step tsan tsan sanitize tsan
     step valgrind valgrind sanitize valgrind
+    step fuzz - fuzz
+    step mutants - mutants --slice 8
+    step model - model
     step roots - roots
+}
+
+# lane <name>: runs these steps beside others. What they print is in
+# build/proof/NAME.log.
+lane()
+{
+    summary=()
+    passed=0
+    failed=0
+    "$1" >"build/proof/$1.log" 2>&1
+    printf '%s\n' "${summary[@]}" >"build/proof/$1.summary"
+    printf '%d %d\n' "$passed" "$failed" >"build/proof/$1.counts"
+}
+
+# joined <name>: adds up what a lane has counted; one that left nothing has failed.
+joined()
+{
+    local more_passed=0 more_failed=1 lines
+
+    cat "build/proof/$1.log"
+    read -r more_passed more_failed <"build/proof/$1.counts"
+    passed=$((passed + more_passed))
+    failed=$((failed + more_failed))
+    mapfile -t lines <"build/proof/$1.summary"
+    summary+=("${lines[@]}")
+}
+
+# Two lanes at a time, as one of them waits while the other computes.
+night()
+{
+    step setup - setup --night
+    mkdir -p build/proof
+    rm -f build/proof/*
+    lane waiting &
+    lane computing &
+    wait
+    joined waiting
+    joined computing
 }
 
 "$tier"
