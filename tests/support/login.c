@@ -8,7 +8,12 @@
 
 #include "support/paths.h"
 
+#define USER     "tester"
+#define PASSWORD "tested"
+
 enum { WORDS_MOST = 120, RULES_SIZE = 4096 };
+
+static const char rule[] = ">" PASSWORD;
 
 static bool is_wanted(void)
 {
@@ -17,7 +22,17 @@ static bool is_wanted(void)
 
 const char *login_text(void)
 {
-    return is_wanted() ? "tester:tested@" : "";
+    return is_wanted() ? USER ":" PASSWORD "@" : "";
+}
+
+const char *login_user(void)
+{
+    return is_wanted() ? USER : "default";
+}
+
+const char *login_rule(void)
+{
+    return is_wanted() ? rule : "nopass";
 }
 
 /* False: there are none. */
@@ -34,8 +49,7 @@ const char *const *login_arguments(void)
 {
     static const char *const none[] = {NULL};
     static char rules[RULES_SIZE];
-    static const char *words[WORDS_MOST] = {"--user", "tester", "on",
-                                            ">tested"};
+    static const char *words[WORDS_MOST] = {"--user", USER, "on", rule};
     size_t count = 4;
     char *rest = NULL;
 

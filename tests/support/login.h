@@ -12,6 +12,10 @@
 /* What stands before the host in a URL: "user:password@", or "". */
 const char *login_text(void);
 
+/* The user of the clients, and the rule that has it log in as they do. */
+const char *login_user(void);
+const char *login_rule(void);
+
 /* Arguments of a server, which has that user with them; ended by NULL. None of
    them where the tool does not print rights, having told on stderr why. */
 const char *const *login_arguments(void);

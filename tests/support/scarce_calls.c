@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/check.h"
+#include "support/login.h"
 #include "support/memory.h"
 #include "support/scarce.h"
 #include "support/wait.h"
@@ -339,9 +340,10 @@ static bool has_visit(const kind *k)
     return k->visit != NULL;
 }
 
-static bool is_alone_with_hold(const kind *k)
+/* A program's rights alone have no WAIT. */
+static bool waits_for_replicas(const kind *k)
 {
-    return k->has_hold && k->servers == 1;
+    return k->has_hold && k->servers == 1 && login_text()[0] == '\0';
 }
 
 static bool has_run(const kind *k)
@@ -395,7 +397,7 @@ const scarce_call scarce_calls[] = {
     {"force async", do_force_async, has_force},
     {"transfer", do_transfer, has_import},
     {"lose", do_lose, stand_is_held},
-    {"replicas", do_wait_for_replicas, is_alone_with_hold},
+    {"replicas", do_wait_for_replicas, waits_for_replicas},
     {"live", do_live, NULL},
     {"live behind", do_live_behind, is_acquired},
 };

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/login.h"
 #include "support/one_server.h"
 #include "support/wait.h"
 
@@ -541,15 +542,16 @@ FLUSHED_TEST(what_does_not_pass_by_itself_ends_it)
     waiter_start(&w, &s, wait_lock);
     pass_an_outage(&s);
     server_thaw(redis);
-    freeReplyObject(
-        server_command(redis, "ACL SETUSER default resetpass >secret"));
+    freeReplyObject(server_command(redis, "ACL SETUSER %s resetpass >secret",
+                                   login_user()));
     freeReplyObject(
         server_command(redis, "CLIENT KILL TYPE normal SKIPME yes"));
     (void)waiter_join(&w);
     assert_true(wait_until(is_refused, &s, SOON_MS));
     waiter_start(&w, &s, wait_lock);
     assert_status(waiter_join(&w), LK_EAUTH);
-    freeReplyObject(server_command(redis, "ACL SETUSER default nopass"));
+    freeReplyObject(
+        server_command(redis, "ACL SETUSER %s %s", login_user(), login_rule()));
     scene_close(&s);
 }
 
