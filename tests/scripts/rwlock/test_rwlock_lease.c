@@ -270,7 +270,7 @@ RW_TEST(a_reader_shortens_no_others_records)
     assert_records_last(f);
 }
 
-/* It does not come in as a reader that is one more. */
+/* Not by the road of a reader that is one more. */
 RW_TEST(an_upgradeable_reader_shortens_no_others_records)
 {
     a_long_hold_in_a_hash_cut_short(f);
