@@ -28,6 +28,10 @@ pid_t guardian_of(const tool *t);
 /* Waits until another one than first guards. */
 void guardian_wait_replaced(const tool *t, pid_t first);
 
+/* Waits until the tool has noted that its command has ended, and then ended the
+   guardian. */
+void guardian_wait_ended(tool *t);
+
 /* Whether the server still keeps the lock. */
 bool guardian_is_kept(void);
 

@@ -176,6 +176,15 @@ SCRIPT_TEST(the_last_to_arrive_opens_it)
     assert_like(script_redis(f, "ZRANGE " LATCH_ARRIVED " 0 -1"), "m1 m2");
 }
 
+SCRIPT_TEST(the_last_to_arrive_empties_the_list_of_those_who_wait)
+{
+    latch_arrive(f, "op:1", "2", "m1");
+    latch_wait(f, "u:1");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "1");
+    latch_arrive(f, "op:2", "2", "m2");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
+}
+
 SCRIPT_TEST(one_who_expects_nobody_else_opens_it_at_once)
 {
     char expected[128];

@@ -270,6 +270,15 @@ RW_TEST(a_reader_shortens_no_others_records)
     assert_records_last(f);
 }
 
+/* Not by the road of a reader that is one more. */
+RW_TEST(an_upgradeable_reader_shortens_no_others_records)
+{
+    a_long_hold_in_a_hash_cut_short(f);
+    assert_like(rw_acquire(f, "u1:1", "u"), "1 *");
+    assert_held(f, "r1:1 u1:1 read");
+    assert_records_last(f);
+}
+
 RW_TEST(an_import_shortens_no_others_records)
 {
     a_long_hold_in_a_hash_cut_short(f);

@@ -14,7 +14,13 @@
 #include "support/check.h"
 #include "support/playing.h"
 
-enum { LONG_MS = 60000, BELIEF_MS = 3000, SOME_MS = 100, SLACK_MS = 20 };
+enum {
+    LONG_MS = 60000,
+    BELIEF_MS = 3000,
+    BRIEF_MS = 2800, /* a lease that ends before the next process gives */
+    SOME_MS = 100,
+    SLACK_MS = 20
+};
 
 static void begin_as(played *p, const char *run_id, unsigned age)
 {
@@ -23,10 +29,11 @@ static void begin_as(played *p, const char *run_id, unsigned age)
 }
 
 /* The process has been there for long. */
-static int set_up(void **state, lk_failover failover)
+static int set_up(void **state, lk_failover failover, uint64_t watchdog_ms)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = LONG_MS,
+                                       .watchdog_ms = watchdog_ms,
                                        .failover = failover};
     played *p = played_new_group(1, &options);
 
@@ -39,12 +46,17 @@ static int set_up(void **state, lk_failover failover)
 
 static int setup(void **state)
 {
-    return set_up(state, LK_FAILOVER_SAFE);
+    return set_up(state, LK_FAILOVER_SAFE, 0);
 }
 
 static int setup_fast(void **state)
 {
-    return set_up(state, LK_FAILOVER_FAST);
+    return set_up(state, LK_FAILOVER_FAST, 0);
+}
+
+static int setup_brief(void **state)
+{
+    return set_up(state, LK_FAILOVER_SAFE, BRIEF_MS);
 }
 
 static lk_hold *take(played *p, int64_t wait_ms)
@@ -76,6 +88,8 @@ static void restart(played *p)
 #define TEST(name) CHECK_TEST_OF(name, played *p, setup, playing_teardown)
 #define FAST_TEST(name)                                                        \
     CHECK_TEST_OF(name, played *p, setup_fast, playing_teardown)
+#define BRIEF_TEST(name)                                                       \
+    CHECK_TEST_OF(name, played *p, setup_brief, playing_teardown)
 
 /* ---- nothing new ---------------------------------------------------------------- */
 
@@ -135,6 +149,15 @@ FAST_TEST(where_speed_matters_more_it_gives_at_once)
 
 /* ---- what one has ---------------------------------------------------------------- */
 
+static void run_checked(played *p, lk_hold *hold, uint64_t ms)
+{
+    for (uint64_t i = 0; i < ms; i += SOME_MS) {
+        assert_status(lk_hold_check(hold), LK_OK);
+        played_run_ms(p, SOME_MS);
+    }
+    assert_status(lk_hold_check(hold), LK_OK);
+}
+
 TEST(what_it_does_not_know_is_lost_at_once)
 {
     lk_hold *hold = take(p, 0);
@@ -145,6 +168,28 @@ TEST(what_it_does_not_know_is_lost_at_once)
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* The next process knows the hold, and prolongs nothing while the one before may be
+   believed: there its lease ends. */
+BRIEF_TEST(a_lease_gets_no_longer_while_nothing_new_is_given)
+{
+    lk_hold *hold = take(p, 0);
+    unsigned renewals;
+    uint64_t began;
+
+    run_checked(p, hold, BELIEF_MS);
+    renewals = played_renewals(p);
+    began = played_now_ms(p);
+    begin_as(p, "two", 0);
+    played_break(p);
+    while (lk_hold_check(hold) == LK_OK && played_now_ms(p) < began + BELIEF_MS)
+        played_run_ms(p, 1);
+    assert_in_range(played_now_ms(p) - began, BRIEF_MS / 3 * 2 - SOME_MS,
+                    BRIEF_MS);
+    assert_true(played_renewals(p) > renewals);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_in_range(take_and_give(p), 1, BELIEF_MS);
 }
 
 /* It may be another by now, and may give to others when that has been so long. */
@@ -158,15 +203,6 @@ TEST(without_an_answer_a_hold_ends_though_it_is_named)
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
     assert_status(lk_hold_release(hold), LK_ELOST);
-}
-
-static void run_checked(played *p, lk_hold *hold, uint64_t ms)
-{
-    for (uint64_t i = 0; i < ms; i += SOME_MS) {
-        assert_status(lk_hold_check(hold), LK_OK);
-        played_run_ms(p, SOME_MS);
-    }
-    assert_status(lk_hold_check(hold), LK_OK);
 }
 
 /* Nobody gives anything there. A lease outlives that until another is named. */

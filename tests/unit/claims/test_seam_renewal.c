@@ -18,7 +18,10 @@ enum {
     LEASE_MS = 1000,
     REFUSED_MS = 800,
     PAUSE_MS = LEASE_MS / 8,
-    ANSWER_MS = 10
+    ANSWER_MS = 10,
+    FIXED_MS = 10000,
+    HELD_UP_MS = 1000,
+    LOOKS = 64 /* at the clock, more than a renewal takes */
 };
 
 static played *play(uint64_t seed)
@@ -66,6 +69,38 @@ CHECK_TEST(what_was_deleted_is_lost_within_a_third_of_the_lease)
         assert_status(lk_hold_check(hold), LK_ELOST);
         assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
         assert_status(lk_hold_release(hold), LK_ELOST);
+        played_free(p);
+    }
+}
+
+/* ---- a process that is held up -------------------------------------------------- */
+
+/* What is left of it is counted, and asked for later. */
+CHECK_TEST(a_fixed_lease_is_believed_no_longer_than_it_was_named)
+{
+    const lk_acquire_options fixed = {LK_ACQUIRE_OPTIONS_INIT,
+                                      .lease_ms = FIXED_MS};
+
+    for (unsigned looks = 1; looks <= LOOKS; looks++) {
+        played *p = played_new(looks, NULL);
+        call c = {0};
+        uint64_t granted;
+
+        p->is_held = true;
+        assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, &fixed,
+                                            call_on_acquire, &c),
+                      LK_OK);
+        played_run_ms(p, ANSWER_MS);
+        played_grant(p, p->ticket, 5000, HANDED_MS);
+        played_run_ms(p, 1);
+        granted = played_now_ms(p);
+        sim_process_hold_up(&p->world->process, HELD_UP_MS * FAKE_MS, looks);
+        played_run_ms(p, 2 * (uint64_t)HELD_UP_MS);
+        assert_int_equal(p->counts[PLAYED_RENEW], 1);
+        assert_status(call_wait(&c, NULL), LK_OK);
+        assert_in_range(lk_hold_remaining_ms(c.hold), FIXED_MS / 2,
+                        granted + FIXED_MS - played_now_ms(p));
+        assert_status(lk_hold_release(c.hold), LK_OK);
         played_free(p);
     }
 }
