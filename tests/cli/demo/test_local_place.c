@@ -295,9 +295,10 @@ static cli_local local_in(const char *directory)
 {
     cli_local local = {.socket = ""};
 
-    (void)snprintf(local.directory, sizeof(local.directory), "%s", directory);
-    (void)snprintf(local.socket, sizeof(local.socket), "%s/redis.sock",
-                   local.directory);
+    assert_true(snprintf(local.directory, sizeof(local.directory), "%s",
+                         directory) < (int)sizeof(local.directory));
+    assert_true(snprintf(local.socket, sizeof(local.socket), "%s/redis.sock",
+                         local.directory) < (int)sizeof(local.socket));
     return local;
 }
 
@@ -327,8 +328,8 @@ static _Noreturn void listen_there(void)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-    (void)setgid(NOBODY);
-    (void)setuid(NOBODY);
+    if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+        _exit(1);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", folder);
     if (fd < 0 ||

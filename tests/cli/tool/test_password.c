@@ -155,8 +155,9 @@ TEST(the_private_server_gets_none)
     const tool_how how = {.env = env};
     char path[TEXT_SIZE];
 
-    (void)snprintf(variable, sizeof(variable), "LATCHKEY_SERVER_DIRECTORY=%s",
-                   path_of(path, "private"));
+    assert_true(snprintf(variable, sizeof(variable),
+                         "LATCHKEY_SERVER_DIRECTORY=%s",
+                         path_of(path, "private")) < (int)sizeof(variable));
     assert_int_equal(mkdir(path, 0700), 0);
     assert_tool(&how, 0, "x\n", NULL, "lock", "n", "--", "echo", "x", NULL);
     assert_tool(&how, 0, NULL, NULL, "server", "stop", NULL);
