@@ -52,10 +52,12 @@ static void without_memory_a_call_says_so(stand *s)
     }
 }
 
+/* LK_EQUORUM: what LK_EOFFLINE is of one server. */
 static bool is_told_of_a_shortage(lk_status status)
 {
     return status == LK_ENOMEM || status == LK_EOFFLINE ||
-           status == LK_EINDOUBT || status == LK_EBUSY || status == LK_OK;
+           status == LK_EQUORUM || status == LK_EINDOUBT ||
+           status == LK_EBUSY || status == LK_OK;
 }
 
 /* From some point on there is none, whatever a client does. */
