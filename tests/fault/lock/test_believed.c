@@ -126,7 +126,8 @@ LOCKS_TEST(a_lock_whose_name_has_braces_is_handed_to_its_own)
 /* Of no wait. */
 #define NONCE "0123456789abcdef"
 
-enum { CLAIMS = 16, TEXT = 256 };
+/* CLAIM_SIZE: of a claim and its nonce, as they stand in a member. */
+enum { CLAIMS = 16, CLAIM_SIZE = 80, TEXT = 256 };
 
 /* One client that waits for all there is; another one holds it. */
 typedef struct stage {
@@ -371,7 +372,8 @@ static void ticket_of(const stage *s, const char *queue, int words, char *claim,
     assert_int_equal(reply->elements, 2);
     for (int i = 0; i < words; i++)
         size += strcspn(reply->element[0]->str + size + (i > 0), " ") + (i > 0);
-    (void)snprintf(claim, 64, "%.*s", (int)size, reply->element[0]->str);
+    (void)snprintf(claim, CLAIM_SIZE, "%.*s", (int)size,
+                   reply->element[0]->str);
     (void)snprintf(ticket, 32, "%lld",
                    strtoll(reply->element[1]->str, NULL, 10) % SERVER_BAND);
     freeReplyObject(reply);
@@ -410,7 +412,7 @@ LOCKS_TEST(a_ticket_alone_is_believed_by_nobody)
         "%s 9007199254740993 9007199254740993 3000",
     };
     stage *s = stage_new(f);
-    char claim[64], ticket[32], with[TEXT / 2], text[TEXT];
+    char claim[CLAIM_SIZE], ticket[32], with[TEXT / 2], text[TEXT];
 
     for (size_t i = 0; i < COUNT(waits); i++) {
         ticket_of(s, waits[i].queue, waits[i].words, claim, ticket);
@@ -443,7 +445,7 @@ LOCKS_TEST(a_ticket_alone_is_believed_by_nobody)
 LOCKS_TEST(a_grant_of_another_database_or_wait_is_believed_by_nobody)
 {
     stage *s = stage_new(f);
-    char claim[64], ticket[32], text[TEXT];
+    char claim[CLAIM_SIZE], ticket[32], text[TEXT];
 
     ticket_of(s, "latchkey:{lock}:q", 2, claim, ticket);
     (void)snprintf(text, sizeof(text), "grant 1 lock %s %s 5 0 3000 lock",
@@ -461,7 +463,7 @@ LOCKS_TEST(a_grant_of_another_database_or_wait_is_believed_by_nobody)
 LOCKS_TEST(a_grant_to_a_waiter_of_a_counter_is_believed_by_nobody)
 {
     stage *s = stage_new(f);
-    char claim[64], ticket[32], text[TEXT];
+    char claim[CLAIM_SIZE], ticket[32], text[TEXT];
 
     ticket_of(s, "latchkey:{plain}:q", 2, claim, ticket);
     (void)snprintf(text, sizeof(text), "grant 0 plain %s %s 5 0 3000 plain",
