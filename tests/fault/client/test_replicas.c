@@ -165,7 +165,8 @@ REPLICA_TEST(a_hold_that_ends_meanwhile_is_lost)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .lease_ms = wait_limit_ms(300),
-                                        .replicas = 1, .replica_ms = LONG_MS};
+                                        .replicas = 1,
+                                        .replica_ms = wait_limit_ms(LONG_MS)};
     lk_lock *lock = replica_lock(f, "n");
     taker *t;
 

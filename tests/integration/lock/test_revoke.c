@@ -41,13 +41,9 @@ static void assert_revoked(lk_hold *hold)
 static void wait_over(lk_client *client, const char *owner)
 {
     int64_t left_ms = 0;
-    lk_status status = LK_OK;
 
-    for (int i = 0; status == LK_OK && i < SOON_MS / 10; i++) {
-        status = lk_revoke(client, "n", owner, &left_ms);
-        locking_pass_time(10);
-    }
-    assert_status(status, LK_ENOTHELD);
+    assert_soon(lk_revoke(client, "n", owner, &left_ms) == LK_ENOTHELD,
+                SOON_MS);
 }
 
 /* A client whose watchdog finds out soon. */
